@@ -1,0 +1,1 @@
+"""EHR write tasks, scored against the live state of a FHIR server."""

@@ -1,0 +1,1 @@
+"""The tasks of the `ehr` suite, and the baselines that play them."""

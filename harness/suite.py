@@ -1,0 +1,82 @@
+"""What the runner asks of a suite: tasks, a world for each episode, prompts, baselines, and the lenses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from harness.agent import Agent
+from harness.task import Task
+from harness.tool import Tool
+from harness.trace import Change, Episode, HttpRequest, Read, SelfCheck
+from harness.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class WorldEvidence:
+    """What the world can say after an episode: the requests it saw, what changed, and the self-check."""
+
+    base: str | None = None
+    requests: tuple[HttpRequest, ...] = ()
+    changes: tuple[Change, ...] = ()
+    reads: tuple[Read, ...] = ()
+    self_check: SelfCheck | None = None
+
+
+class World(Protocol):
+    """One episode's private world."""
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """The tools that act on this world, `finish` among them."""
+        ...
+
+    def evidence(self) -> WorldEvidence:
+        """What happened to the world, read after the agent has ended. Raises only for faults of ours."""
+        ...
+
+    def close(self) -> None:
+        """Let the world go."""
+        ...
+
+
+class Suite(Protocol):
+    """A named collection of tasks, ready to be played."""
+
+    @property
+    def name(self) -> str:
+        """`ehr`, `repoqa`, ..."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """The digest over all tasks: two results with one digest were asked the same questions."""
+        ...
+
+    @property
+    def tasks(self) -> Sequence[Task]:
+        """The tasks, in order."""
+        ...
+
+    @property
+    def conditions(self) -> Mapping[str, str]:
+        """The suite's own conditions: name -> system prompt (`default`, `grounded`)."""
+        ...
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What `run.json` keeps of it: record hash, clock, whether it is synthetic, seed, lock digest."""
+        ...
+
+    def world(self, task: Task, variant: Mapping[str, Any]) -> World:
+        """A fresh world for one episode."""
+        ...
+
+    def baseline(self, name: str, task: Task) -> Agent:
+        """The named scripted baseline, ready for this task. Raises `KeyError` for an unknown name."""
+        ...
+
+    def judge(self, task: Task, episode: Episode) -> list[Verdict]:
+        """Every lens that applies, from the episode alone."""
+        ...

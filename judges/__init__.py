@@ -1,0 +1,1 @@
+"""LLM judges and people: prompts, votes, annotation sheets."""

@@ -1,0 +1,1 @@
+"""The application: command line, suites and agents by name, experiments, comparison, reports."""

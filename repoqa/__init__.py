@@ -1,0 +1,1 @@
+"""Questions about pinned repositories, with and without a grounding prompt."""
