@@ -82,10 +82,14 @@ class Read(Value):
 
 
 class SelfCheck(Value):
-    """Whether the change log, the client's own reads and a re-execution of the raw requests agree, and where not."""
+    """Whether the change log, the client's own reads and a re-execution of the raw requests agree, and where not.
+
+    `foreign` names changes on a shared server that nobody in the episode made.
+    """
 
     agrees: bool
     differences: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
 
 
 class Usage(Value):

@@ -22,11 +22,15 @@ class RefersTo(Value):
 
 
 class Coded(Value):
-    """Any coding of the concept at `path` has this system and this code."""
+    """Any coding of the concept at `path` has this system and code, and none this system and another code.
+
+    `display` is what the code stands for; a display or text that shares no word with it is noted, and stays free.
+    """
 
     path: str
     system: str
     code: str
+    display: str | None = None
 
 
 class Quantity(Value):
@@ -123,9 +127,11 @@ def refers_to(name: str, path: str, reference: str, *, label: str = "WRONG_PATIE
     return ClauseSpec(name=name, label=label, refers_to=RefersTo(path=path, reference=reference))
 
 
-def coded(name: str, path: str, system: str, code: str, *, label: str = "WRONG_CODE") -> ClauseSpec:
+def coded(
+    name: str, path: str, system: str, code: str, *, display: str | None = None, label: str = "WRONG_CODE"
+) -> ClauseSpec:
     """Any coding of the concept at `path` has `system` and `code`."""
-    return ClauseSpec(name=name, label=label, coded=Coded(path=path, system=system, code=code))
+    return ClauseSpec(name=name, label=label, coded=Coded(path=path, system=system, code=code, display=display))
 
 
 def quantity(

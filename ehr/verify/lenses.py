@@ -1,0 +1,47 @@
+"""Every lens that applies to an episode of the `ehr` suite, from the task and the episode alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ehr.verify.answer import CONFIG as ANSWER
+from ehr.verify.answer import judge_answer
+from ehr.verify.message import CONFIG as MESSAGE
+from ehr.verify.message import judge_message
+from ehr.verify.state import CONFIG as STATE
+from ehr.verify.state import judge_state
+from harness.task import Task
+from harness.trace import Episode
+from harness.verdict import Verdict
+
+
+def judge(task: Task, episode: Episode) -> list[Verdict]:
+    """The verdicts of `state`, of `answer` where one is expected, and of `message`.
+
+    Where the episode ended in a way that nobody can judge, or its self-check failed, all of them are unscored.
+    """
+    lenses: list[tuple[str, str, Callable[[Task, Episode], Verdict]]] = [("state", STATE, judge_state)]
+    if task.answer is not None:
+        lenses.append(("answer", ANSWER, judge_answer))
+    lenses.append(("message", MESSAGE, judge_message))
+    label, reason = _unscored_because(episode)
+    if reason is None:
+        return [run(task, episode) for _, _, run in lenses]
+    labels = (label,) if label else ()
+    return [
+        Verdict(
+            episode=episode.id, lens=lens, config=config, outcome="unscored", label=label, labels=labels, reason=reason
+        )
+        for lens, config, _ in lenses
+    ]
+
+
+def _unscored_because(episode: Episode) -> tuple[str | None, str | None]:
+    if not episode.scored:
+        return None, f"the episode ended with {episode.ending}"
+    check = episode.self_check
+    if check is not None and check.foreign:
+        return "FOREIGN_CHANGE", f"somebody else changed the server: {check.foreign[0]}"
+    if check is not None and not check.agrees:
+        return "SELF_CHECK_FAILED", f"the self-check failed: {(check.differences or ('no reason given',))[0]}"
+    return None, None

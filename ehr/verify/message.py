@@ -1,0 +1,129 @@
+"""The `message` lens: the episode graded the old way, by what was sent or said, for comparison only.
+
+A payload is the body of a create that was acknowledged with 2xx (POST, transaction entry, PUT that created), or stands
+as JSON in the agent's text or note. Equal payloads in both count once; refused ones never count. It passes when every
+expected create has a satisfying payload of its own, every expected update or delete an acknowledged satisfying
+request, and there are no more payloads than expected creates.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+from ehr.verify.assignment import assign
+from ehr.verify.clauses import World, check
+from ehr.verify.difference import is_same
+from ehr.verify.expected import NOTHING, ClauseSpec, Expected, Update
+from ehr.verify.fhirpath import PathError
+from ehr.verify.form import problems
+from ehr.verify.writes import Write, writes
+from harness.task import Task
+from harness.trace import Episode
+from harness.values import digest
+from harness.verdict import Clause, Verdict
+
+CONFIG = digest({"lens": "message", "version": 1})
+
+_MOST_TEXT = 1_000_000
+_NO_PAYLOAD = ("OperationOutcome", "Parameters", "Bundle")
+
+
+def judge_message(task: Task, episode: Episode) -> Verdict:
+    """The verdict of the `message` lens. Never raises for what an agent did."""
+    expected = Expected.model_validate(task.expected, extra="ignore") if task.expected else NOTHING
+    broken = problems(expected)
+    if broken:
+        return Verdict(episode=episode.id, lens="message", config=CONFIG, outcome="unscored", reason=broken[0])
+    written = [w for w in writes(episode) if w.by == "agent"]
+    payloads = _payloads(episode, written)
+    try:
+        judged = [list(_clauses(a, payloads, written, World(episode.base))) for a in expected.alternatives()]
+    except PathError as error:
+        return Verdict(episode=episode.id, lens="message", config=CONFIG, outcome="unscored", reason=str(error))
+    chosen = next((c for c in judged if all(clause.outcome == "pass" for clause in c)), judged[0])
+    holds = all(clause.outcome == "pass" for clause in chosen)
+    return Verdict(
+        episode=episode.id, lens="message", config=CONFIG, outcome="pass" if holds else "fail", clauses=tuple(chosen)
+    )
+
+
+def _clauses(
+    expected: Expected, payloads: Sequence[dict[str, Any]], written: Sequence[Write], world: World
+) -> Iterator[Clause]:
+    # A pair that satisfies counts 1: the best assignment satisfies as many expectations as can be.
+    scores = [
+        [(int(p.get("resourceType") == c.type and _satisfies(c.clauses, p, world)),) for p in payloads]
+        for c in expected.creates
+    ]
+    paired = assign(scores)
+    for number, column in enumerate(paired):
+        holds = column is not None and scores[number][column] == (1,)
+        yield _clause(f"creates[{number}]", holds, "a satisfying payload of its own")
+    for number, update in enumerate(expected.updates):
+        holds = any(_is_update(w, update, world) for w in written)
+        yield _clause(f"updates[{number}]", holds, "an acknowledged satisfying request")
+    for number, reference in enumerate(expected.deletes):
+        holds = any(w.accepted and w.method == "DELETE" and w.reference == reference for w in written)
+        yield _clause(f"deletes[{number}]", holds, "an acknowledged request")
+    yield Clause(
+        name="payloads",
+        outcome="pass" if len(payloads) <= len(expected.creates) else "fail",
+        expected=f"at most {len(expected.creates)}",
+        actual=str(len(payloads)),
+    )
+
+
+def _clause(name: str, holds: bool, wanted: str) -> Clause:
+    return Clause(name=name, outcome="pass" if holds else "fail", expected=wanted, actual="there" if holds else "none")
+
+
+def _is_update(write: Write, update: Update, world: World) -> bool:
+    if not write.accepted or write.reference != update.reference or write.method not in ("PUT", "PATCH"):
+        return False
+    body = write.sent if write.method == "PUT" else write.stored
+    return isinstance(body, dict) and "resourceType" in body and _satisfies(update.clauses, body, world)
+
+
+def _satisfies(clauses: Sequence[ClauseSpec], body: dict[str, Any], world: World) -> bool:
+    return all(check(spec, body, world).outcome == "pass" for spec in clauses)
+
+
+def _payloads(episode: Episode, written: Sequence[Write]) -> list[dict[str, Any]]:
+    creates = [w for w in written if "create" in w.verbs and isinstance(w.sent, dict)]
+    acknowledged = [w.sent for w in creates if w.accepted and isinstance(w.sent, dict)]
+    refused = [w.sent for w in creates if not w.accepted]
+    payloads = list(acknowledged)
+    for said in (found for text in _texts(episode) for found in _said(text)):
+        if not any(is_same(said, other) for other in [*payloads, *refused]):
+            payloads.append(said)
+    return payloads
+
+
+def _texts(episode: Episode) -> list[str]:
+    return [*(text.text for text in episode.texts), episode.note]
+
+
+def _said(text: str) -> Iterator[dict[str, Any]]:
+    """The FHIR resources that stand as JSON in a text, entries of a Bundle one by one."""
+    decoder = json.JSONDecoder(parse_float=Decimal)
+    text, position = text[:_MOST_TEXT], 0
+    while (position := text.find("{", position)) >= 0:
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            position += 1
+            continue
+        yield from _resources(value)
+
+
+def _resources(value: Any) -> Iterator[dict[str, Any]]:
+    if not isinstance(value, dict) or not isinstance(value.get("resourceType"), str):
+        return
+    if value["resourceType"] == "Bundle" and isinstance(value.get("entry"), list):
+        for entry in value["entry"]:
+            yield from _resources(entry.get("resource") if isinstance(entry, dict) else None)
+    elif value["resourceType"] not in _NO_PAYLOAD:
+        yield value

@@ -1,0 +1,139 @@
+"""The `state` lens: did the record change as it should, and in nothing else?
+
+Judged from the episode alone: its net changes, the raw requests (for refusals, repairs and other writers) and the
+agent's claim. Counting rules are with `writes.py`, the matching rules with `matching.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ehr.verify.changes import NetChange, net_changes, undone
+from ehr.verify.clauses import World
+from ehr.verify.expected import NOTHING, Expected
+from ehr.verify.fhirpath import PathError
+from ehr.verify.form import problems
+from ehr.verify.labels import by_severity
+from ehr.verify.matching import Matched, Open, best, match
+from ehr.verify.readback import read_back
+from ehr.verify.writes import Write, call_of_request, writes
+from harness.task import Task
+from harness.trace import Claim, Episode
+from harness.values import digest
+from harness.verdict import Clause, Verdict
+
+CONFIG = digest({"lens": "state", "version": 1})
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    matched: Matched
+    labels: tuple[str, ...]
+    clauses: tuple[Clause, ...]
+    notes: tuple[str, ...]
+
+
+def judge_state(task: Task, episode: Episode) -> Verdict:
+    """The verdict of the `state` lens. Never raises for what an agent did."""
+    expected = Expected.model_validate(task.expected, extra="ignore") if task.expected else NOTHING
+    broken = problems(expected)
+    if broken:
+        return _unscored(episode, broken[0])
+    written = writes(episode)
+    try:
+        changes = net_changes(episode, written)
+        judged = [
+            _judge_alternative(alternative, changes, written, task.patient, episode)
+            for alternative in expected.alternatives()
+        ]
+    except (PathError, ValueError) as error:
+        return _unscored(episode, str(error))
+    chosen = best([j.matched for j in judged], [j.labels for j in judged])
+    verdict = judged[chosen]
+    return Verdict(
+        episode=episode.id,
+        lens="state",
+        config=CONFIG,
+        outcome="fail" if verdict.labels else "pass",
+        label=verdict.labels[0] if verdict.labels else None,
+        labels=verdict.labels,
+        notes=(*verdict.notes, *_notes(episode, written, changes)),
+        reason=f"judged as alternative {chosen + 1} of {len(judged)}" if len(judged) > 1 else None,
+        clauses=_with_calls(verdict.clauses, written, call_of_request(episode)),
+    )
+
+
+def _judge_alternative(
+    expected: Expected, changes: Sequence[NetChange], written: Sequence[Write], patient: str | None, episode: Episode
+) -> _Judged:
+    created = {c.reference: c.after for c in changes if c.after is not None}
+    matched = match(expected, changes, patient, World(episode.base, created))
+    labels, clauses = set(matched.labels), list(matched.clauses)
+    for left in matched.open:
+        clause = _missing(left, len(matched.met), written, episode.claim)
+        clauses.append(clause)
+        labels.add(str(clause.label))
+        if _is_refused(left, written):
+            labels.add("REJECTED_WRITE")
+            clauses.append(
+                Clause(name=left.name, outcome="fail", label="REJECTED_WRITE", expected="accepted", actual="refused")
+            )
+    # A create has no id to meet: any refused create of the type counts as the earlier try.
+    met = [Open("", verb, type_, None if verb == "create" else id_) for verb, type_, id_ in matched.met]
+    repaired = any(_is_refused(pair, written) for pair in met)
+    notes = (*matched.notes, *(("REPAIRED_WRITE",) if repaired else ()))
+    return _Judged(matched, by_severity(labels), tuple(clauses), notes)
+
+
+def _missing(left: Open, pairs: int, written: Sequence[Write], claim: Claim | None) -> Clause:
+    """Rule 6: what an expectation without a pair is called."""
+    label = "PARTIAL" if pairs else "PHANTOM_SUCCESS" if claim == "done" else "MISSING_WRITE"
+    wanted = f"{left.type}/{left.id} {left.verb}d" if left.id else f"a {left.type} {left.verb}d"
+    actual = "nothing of the kind, and done is claimed" if label == "PHANTOM_SUCCESS" else "nothing of the kind"
+    return Clause(name=left.name, outcome="fail", label=label, expected=wanted, actual=actual)
+
+
+def _is_refused(left: Open, written: Sequence[Write]) -> bool:
+    """Whether the server refused the agent such a write: same verb and type, and the id where there is one."""
+    return any(
+        w.by == "agent"
+        and not w.accepted
+        and left.verb in w.verbs
+        and w.type == left.type
+        and (left.id is None or w.id == left.id or (w.id is None and _id_of(w) == left.id))
+        for w in written
+    )
+
+
+def _id_of(write: Write) -> str | None:
+    id_ = write.sent.get("id") if isinstance(write.sent, dict) else None
+    return id_ if isinstance(id_, str) else None
+
+
+def _notes(episode: Episode, written: Sequence[Write], changes: Sequence[NetChange]) -> list[str]:
+    notes = []
+    if undone(written, changes):
+        notes.append("UNDONE_WRITE")
+    if read_back(episode, written) is False:
+        notes.append("NO_READBACK")
+    return notes
+
+
+def _with_calls(
+    clauses: Sequence[Clause], written: Sequence[Write], calls: Mapping[int, int]
+) -> tuple[Clause, ...]:  # fmt: skip
+    """Each clause with the call that last wrote its resource."""
+    last = {w.reference: calls.get(w.request) for w in written if w.accepted and w.by == "agent"}
+    return tuple(
+        clause
+        if clause.evidence is None or last.get(clause.evidence.resource) is None
+        else clause.model_copy(
+            update={"evidence": clause.evidence.model_copy(update={"call": last[clause.evidence.resource]})}
+        )
+        for clause in clauses
+    )
+
+
+def _unscored(episode: Episode, reason: str) -> Verdict:
+    return Verdict(episode=episode.id, lens="state", config=CONFIG, outcome="unscored", reason=reason)
