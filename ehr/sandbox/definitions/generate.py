@@ -231,11 +231,12 @@ def _parameter_lines(parameters: list[Json]) -> Iterator[str]:
         for base in parameter["base"]:
             terms = [_rooted(t, base) for t in _union(parameter.get("expression", ""))]
             targets = parameter.get("target", ())
-            components = [
-                f"{part['code']}:{part['type']}:{component['expression']}"
-                for component in parameter.get("component", ())
-                for part in [by_url[component["definition"]]]
-            ]
+            parts = [by_url[component["definition"]] for component in parameter.get("component", ())]
+            places = [component["expression"] for component in parameter.get("component", ())]
+            if parameter["id"] == "DocumentReference-relationship":
+                # the definition has the two exchanged: a code for the reference, a target for the code
+                places.reverse()
+            components = [f"{part['code']}:{part['type']}:{place}" for part, place in zip(parts, places, strict=True)]
             line = [
                 base,
                 parameter["code"],
