@@ -1,0 +1,70 @@
+"""A run as numbers: its tasks, episodes and verdicts, each read once, become the summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from harness.runfolder import RunFolder
+from harness.stats import DRAWS, SEED
+from harness.task import Task
+from harness.trace import Episode
+from harness.verdict import Verdict
+from readback.summary.comparisons import comparisons_of
+from readback.summary.document import EpisodeCounts, RecordName, Resampling, Summary
+from readback.summary.ledger import Ledger, read_ledger
+from readback.summary.rows import by_row, row_of
+
+
+def summarise(
+    about: Mapping[str, Any],
+    tasks: Iterable[Task],
+    episodes: Iterable[Episode],
+    verdicts: Iterable[Verdict],
+    *,
+    run: str,
+) -> Summary:
+    """The summary of a run. `about` is its `run.json`, `run` the name it is shown under (its folder).
+
+    Of `about` it takes `suite`, `suite_digest`, `record`, `seed` and `planned` (the number of episodes; where it is not
+    said, as many as there are). Raises `LedgerError` where tasks and episodes do not belong together.
+    """
+    return summary_of_ledger(about, read_ledger(tasks, episodes, verdicts), run=run)
+
+
+def summary_of(folder: RunFolder) -> Summary:
+    """The summary of a stored run."""
+    return summarise(folder.about, folder.tasks(), folder.episodes(), folder.verdicts(), run=str(folder.path))
+
+
+def summary_of_ledger(about: Mapping[str, Any], ledger: Ledger, *, run: str) -> Summary:
+    """The summary of a run that has been read already."""
+    rows = by_row(ledger.entries.values())
+    suite = str(about.get("suite", ""))
+    cluster = "repository" if suite == "repoqa" else "template"
+    unscored = sum(entry.success == "unscored" for entry in ledger.entries.values())
+    played = len(ledger.entries)
+    planned = about.get("planned")
+    planned = planned if isinstance(planned, int) else played
+    return Summary(
+        run=run,
+        suite=suite,
+        suite_digest=about.get("suite_digest"),
+        record=_record(about.get("record")),
+        seed=about.get("seed"),
+        episodes=EpisodeCounts(
+            planned=planned, scored=played - unscored, unscored=unscored, missing=max(0, planned - played)
+        ),
+        rows=tuple(row_of(entries, cluster) for entries in rows.values()),
+        comparisons=comparisons_of(rows, cluster),
+        configs=dict(ledger.configs),
+        statistics=Resampling(confidence=0.95, draws=DRAWS, seed=SEED),
+    )
+
+
+def _record(record: Any) -> RecordName | None:
+    if not isinstance(record, Mapping) or "hash" not in record:
+        return None
+    return RecordName(
+        hash=record["hash"], clock=str(record.get("clock", "")), synthetic=bool(record.get("synthetic", False))
+    )
