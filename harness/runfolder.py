@@ -21,7 +21,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Self, TypeVar
 
@@ -145,6 +145,10 @@ class RunFolder:
     def episode(self, episode_id: str) -> Episode | None:
         """The episode of this id, or None."""
         return next(self._last_of_each(self._episodes, Episode, lambda key: key == (episode_id,)), None)
+
+    def episodes_of(self, ids: Collection[str]) -> Iterator[Episode]:
+        """The episodes of these ids, in the order of the file."""
+        return self._last_of_each(self._episodes, Episode, lambda key: key[0] in ids) if ids else iter(())
 
     def verdicts_of(self, episode_id: str) -> list[Verdict]:
         """The verdicts about this episode, in the order of the file."""
