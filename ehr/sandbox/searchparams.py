@@ -85,6 +85,16 @@ class Program:
                 found[space] = rows
         return found
 
+    def patient(self, rows: dict[int, Rows]) -> str:
+        """The id of the patient (or other subject) that a resource is about, from its index rows; empty if there is
+        none.
+        """
+        for code in ("patient", "subject"):
+            found = rows.get(self.numbers.get((code, ""), -1))
+            if found:
+                return str(found[0][0])
+        return ""
+
     def _add(self, parameter: Parameter) -> None:
         if parameter.expression == DECEASED:
             self._hand_made.append((self._space(parameter.code, "", "keys"), _deceased))
