@@ -57,8 +57,6 @@ class TallyWorld:
         """
         if number < 0:
             return ToolResult("error", {"status": 400, "body": "a tally only rises"}, {"status": 400})
-        if number == 13:
-            raise RuntimeError("a fault in the world")
         time.sleep(self._suite.pause)
         self._number += number
         return ToolResult("ok", {"status": 200, "body": {"tally": self._number}}, {"status": 200})
@@ -106,9 +104,6 @@ class TallySuite:
         return ScriptedAgent(name, partial(getattr(self, f"_{name}"), task.parameters["goal"]))
 
     def _oracle(self, goal: int, tools: Any) -> dict[str, Any]:
-        if goal == 13:
-            tools["add"](number=6)
-            goal = 7
         tools["add"](number=goal)
         return {"outcome": "done", "note": f"the tally is {tools['look']()['body']['tally']}"}
 
@@ -147,15 +142,15 @@ def judge(task: Task, episode: Episode) -> list[Verdict]:
 def main() -> None:
     """Start or resume, in a process of its own."""
     folder, jobs = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    suite = TallySuite(100, log=folder.with_suffix(".log"), pause=0.001)
+    suite = TallySuite(200, log=folder.with_suffix(".log"), pause=0.01)
     if folder.exists():
-        with RunFolder.append(folder, warn=print) as run:
+        with RunFolder.append(folder, warn=lambda message: None) as run:
             report = execute(resume_plan(suite, AGENTS, run), run, jobs=jobs)
     else:
         plan = make_plan(suite, AGENTS)
         with RunFolder.create(folder, plan.about(), plan.tasks) as run:
             report = execute(plan, run, jobs=jobs)
-    print(report.stored_before, report.played, report.left)
+    sys.stdout.write(f"{report.stored_before} {report.played} {report.left}\n")
 
 
 if __name__ == "__main__":
