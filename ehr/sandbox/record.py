@@ -47,6 +47,8 @@ class Record:
         """The largest id that is a number, 0 where there is none."""
         self.counts: Mapping[str, int] = MappingProxyType({type: rows.size for type, rows in file.types.items()})
         """Resource type -> how many, for the types that are there."""
+        self.sort_tables: dict[tuple[str, str], Any] = {}
+        """What searches keep for sorting by text, see `sorting.py`."""
         self._gone = finalize(self, temporary.unlink, missing_ok=True) if temporary else None
 
     @classmethod

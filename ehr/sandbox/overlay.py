@@ -1,0 +1,193 @@
+"""A record seen through one episode's writes.
+
+New bodies live in a dictionary, base resources that are replaced or deleted are hidden; nothing of the record is
+copied. Writes are indexed when a search first looks, by the same program as the record, and searched beside it. An
+overlay belongs to one episode: it may not be used from two threads at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+
+from ehr.sandbox.build import rank
+from ehr.sandbox.definitions import parameters, resource_types
+from ehr.sandbox.index import IntArray, MemoryIndex, no_rows
+from ehr.sandbox.record import Record
+from ehr.sandbox.searchparams import Rows, references
+from ehr.sandbox.storage import TypeRows
+from ehr.sandbox.values import split_reference
+
+__all__ = ["Overlay", "Snapshot", "Written"]
+
+
+@dataclass(slots=True)
+class Written:
+    """One body written over the record. `rows` and `rank` are there once it is indexed."""
+
+    number: int
+    type: str
+    id: str
+    body: bytes
+    resource: dict[str, Any] | None
+    rows: dict[int, Rows] | None = None
+    rank: int = 0
+
+
+class Snapshot(NamedTuple):
+    """The state of an overlay at one moment, for `restore`."""
+
+    new: dict[tuple[str, str], Written]
+    hidden: dict[str, frozenset[int]]
+
+
+class Overlay:
+    """One episode's view of a record: what was written, over what was there."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self._new: dict[tuple[str, str], Written] = {}
+        self._hidden: dict[str, frozenset[int]] = {}
+        self._written: list[Written] = []
+        self._index: MemoryIndex | None = None
+        self._indexed = 0
+        self._alive: dict[str, IntArray] | None = None
+        self._hidden_rows: dict[str, IntArray] = {}
+
+    # ---- bodies
+
+    def get(self, type: str, id: str) -> bytes | None:
+        """The body as it stands; `None` where there is none."""
+        written = self._new.get((type, id))
+        if written is not None:
+            return written.body
+        row = self._base_row(type, id)
+        return None if row is None else self.record.file.body(row)
+
+    def exists(self, type: str, id: str) -> bool:
+        """Whether there is such a resource."""
+        return (type, id) in self._new or self._base_row(type, id) is not None
+
+    def put(self, type: str, id: str, body: bytes, resource: dict[str, Any] | None = None) -> None:
+        """Write a body, in place of what was there. `resource` is the body parsed, where the caller has it."""
+        self._hide(type, id)
+        written = Written(len(self._written), type, id, body, resource)
+        self._written.append(written)
+        self._new[type, id] = written
+        self._alive = None
+
+    def remove(self, type: str, id: str) -> None:
+        """Take a resource away; nothing happens where there is none."""
+        self._hide(type, id)
+        self._new.pop((type, id), None)
+        self._alive = None
+
+    def snapshot(self) -> Snapshot:
+        """The state now. Its cost grows with the writes only."""
+        return Snapshot(dict(self._new), dict(self._hidden))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a state; what was written since is as if it had never been."""
+        self._new, self._hidden = dict(snapshot.new), dict(snapshot.hidden)
+        self._alive = None
+        self._hidden_rows.clear()
+
+    def _base_row(self, type: str, id: str) -> int | None:
+        """The row in the record, unless a write hides it."""
+        row = self.record.file.row(type, id)
+        return None if row is None or row in self._hidden.get(type, ()) else row
+
+    def _hide(self, type: str, id: str) -> None:
+        row = self._base_row(type, id)
+        if row is not None:
+            self._hidden[type] = self._hidden.get(type, frozenset()) | {row}
+            self._hidden_rows.pop(type, None)
+
+    # ---- for searches
+
+    @property
+    def index(self) -> MemoryIndex:
+        """The index of what was written and still stands (and of older states, see `alive`)."""
+        if self._index is None:
+            self._index = MemoryIndex()
+        for written in self._written[self._indexed :]:
+            if self._new.get((written.type, written.id)) is written:
+                resource = written.resource if written.resource is not None else orjson.loads(written.body)
+                written.rows = self._index.add(written.number, resource)
+                written.rank = rank(written.type, written.id, written.rows)
+            written.resource = None
+        self._indexed = len(self._written)
+        return self._index
+
+    def alive(self, type: str) -> IntArray:
+        """The numbers of the writes of a type that stand, sorted."""
+        if self._alive is None:
+            found: dict[str, list[int]] = {}
+            for written in self._new.values():
+                found.setdefault(written.type, []).append(written.number)
+            self._alive = {name: np.sort(np.array(numbers, np.int32)) for name, numbers in found.items()}
+        return self._alive.get(type, no_rows)
+
+    def written(self, number: int) -> Written:
+        """A write by its number."""
+        return self._written[number]
+
+    def find(self, type: str, id: str) -> Written | None:
+        """The write that stands for a resource; `None` where it comes from the record or does not exist."""
+        return self._new.get((type, id))
+
+    def base_row(self, type: str, id: str) -> int | None:
+        """The row of a resource that still comes from the record."""
+        return None if (type, id) in self._new else self._base_row(type, id)
+
+    def stretch(self, type: str) -> TypeRows:
+        """The rows of a type in the record, hidden ones too."""
+        return self.record.file.types.get(type, TypeRows(0, 0))
+
+    def hidden(self, type: str) -> IntArray:
+        """The rows of a type in the record that writes hide, sorted."""
+        hidden = self._hidden.get(type)
+        if not hidden:
+            return no_rows
+        rows = self._hidden_rows.get(type)
+        if rows is None:
+            rows = self._hidden_rows[type] = np.array(sorted(hidden), np.int32)
+        return rows
+
+    # ---- who refers to a resource
+
+    def referrers(self, type: str, id: str) -> Iterator[tuple[str, str, str]]:
+        """Every resource that refers to this one in an element with a search parameter: type, id and path."""
+        for found_type, found_id in self._referring(type, id):
+            body = self.get(found_type, found_id)
+            for path, reference in references(orjson.loads(body)) if body else ():
+                text = reference.get("reference")
+                if isinstance(text, str) and split_reference(text) == (type, id):
+                    yield found_type, found_id, path
+
+    def _referring(self, type: str, id: str) -> Iterator[tuple[str, str]]:
+        index = self.index
+        for source in resource_types():
+            alive = frozenset(self.alive(source).tolist())
+            hidden = self._hidden.get(source, frozenset())
+            seen: set[int] = set()
+            seen_new: set[int] = set()
+            if not alive and source not in self.record.file.types:
+                continue
+            for parameter in parameters(source).values():
+                if parameter.kind != "reference":
+                    continue
+                stored = self.record.index.space(source, parameter.code)
+                for row in stored.exact(id, type).tolist() if stored else ():
+                    if row not in hidden and row not in seen:
+                        seen.add(row)
+                        yield source, self.record.file.id(row)
+                written = index.space(source, parameter.code)
+                for number in written.exact(id, type).tolist() if written else ():
+                    if number in alive and number not in seen_new:
+                        seen_new.add(number)
+                        yield source, self._written[number].id

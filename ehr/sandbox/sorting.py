@@ -1,0 +1,289 @@
+"""The order of the hits of a search, and the hits as a fixed list.
+
+Keys are numbers: instants, values, or the place of a text among all values of its parameter. Several values of one
+resource: ascending the smallest counts, descending the largest. Resources without a value come last, whatever the
+direction. Ties, and searches without `_sort`, are in the order of the record's hash (see `storage.py`), writes mixed
+in at their place.
+
+Only as much is sorted as is asked for: the first page of 700,000 hits costs a selection, not a sort.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ehr.sandbox.index import IntArray
+from ehr.sandbox.overlay import Overlay
+
+__all__ = ["Hits", "Matches", "SortKey", "hits"]
+
+Floats = NDArray[np.float64]
+_SMALL = 4096
+
+
+class Matches(NamedTuple):
+    """Rows that match: of the record, and of the writes over it."""
+
+    base: IntArray
+    new: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """One key of `_sort`."""
+
+    code: str
+    kind: Literal["id", "dates", "numbers", "keys"]
+    descending: bool
+
+
+class Hits(Sequence[tuple[str, str]]):
+    """The matches of a search in order, as (type, id). Fixed: later writes do not change it."""
+
+    def __init__(self, overlay: Overlay, type: str, matches: Matches, keys: Sequence[SortKey]) -> None:
+        self._file = overlay.record.file
+        self._type = type
+        self._written = {number: overlay.written(number) for number in matches.new.tolist()}
+        entries, places = _merged(overlay, type, matches)
+        self._entries = entries
+        self._keys = [_key(overlay, type, matches, places, key) for key in keys]
+        self._order: NDArray[np.intp] | None = None
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[str, str]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[tuple[str, str]]: ...
+    def __getitem__(self, index: int | slice) -> tuple[str, str] | list[tuple[str, str]]:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            wanted = self._first(max(stop, start + 1) if step > 0 else len(self))
+            return [self._named(entry) for entry in self._entries[wanted[start:stop:step]].tolist()]
+        place = range(len(self))[index]
+        return self._named(int(self._entries[self._first(place + 1)[place]]))
+
+    def _named(self, entry: int) -> tuple[str, str]:
+        if entry < 0:
+            return self._type, self._written[-entry - 1].id
+        return self._type, self._file.id(entry)
+
+    def _first(self, count: int) -> NDArray[np.intp]:
+        """The places of at least the first `count` entries, in order."""
+        size = len(self._entries)
+        if self._order is None and not self._keys:
+            self._order = np.arange(size)
+        if self._order is None and (size <= _SMALL or count * 4 > size):
+            self._order = np.lexsort(self._keys[::-1])
+        if self._order is not None:
+            return self._order
+        chosen = _select(self._keys, np.arange(size), count)
+        return chosen[np.lexsort([key[chosen] for key in self._keys[::-1]])]
+
+
+def hits(overlay: Overlay, type: str, matches: Matches, keys: Sequence[SortKey]) -> Hits:
+    """The matches in order."""
+    return Hits(overlay, type, matches, keys)
+
+
+def _merged(overlay: Overlay, type: str, matches: Matches) -> tuple[NDArray[np.int64], NDArray[np.intp] | None]:
+    """Rows of the record and writes (as -1 - number) in the order of the hash, and where the writes were put in."""
+    base = matches.base.astype(np.int64)
+    if not len(matches.new):
+        return base, None
+    new = [overlay.written(number) for number in matches.new.tolist()]
+    order = sorted(range(len(new)), key=lambda i: (new[i].rank, new[i].id))
+    ranks = np.array([new[i].rank for i in order], np.uint64)
+    first = overlay.stretch(type).first
+    places = np.searchsorted(overlay.record.file.rank(type)[base - first], ranks)
+    entries = np.array([-1 - new[i].number for i in order], np.int64)
+    arranged = np.empty(len(order), np.intp)
+    arranged[:] = order
+    return np.insert(base, places, entries), np.stack([places, arranged])
+
+
+def _select(keys: list[Floats], among: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+    """Places that hold the first `count` in order, and few more, in their old order."""
+    key = keys[0][among]
+    if count >= len(among):
+        return among
+    limit = np.partition(key, count - 1)[count - 1]
+    sure, tied = among[key < limit], among[key == limit]
+    if len(sure) + len(tied) > 2 * count + _SMALL:
+        rest = count - len(sure)
+        tied = _select(keys[1:], tied, rest) if len(keys) > 1 else tied[:rest]
+    return np.sort(np.concatenate([sure, tied]))
+
+
+# ---- keys
+
+
+def _key(overlay: Overlay, type: str, matches: Matches, places: NDArray[np.intp] | None, key: SortKey) -> Floats:
+    """The numbers to sort by, for each entry; without a value infinity. Descending keys are negated."""
+    if key.kind == "id":
+        base, new = _ids(overlay, type, matches)
+    elif key.kind == "keys":
+        base, new = _texts(overlay, type, matches, key)
+    else:
+        base = _values(overlay.record.index.space(type, key.code), matches.base, key)
+        new = _values(overlay.index.space(type, key.code), matches.new, key) if len(matches.new) else np.empty(0)
+    if key.descending:
+        base, new = -base, -new
+        base[np.isinf(base)] = np.inf
+        new[np.isinf(new)] = np.inf
+    if places is None:
+        return base
+    return np.insert(base, places[0], new[places[1]])
+
+
+def _values(space: Any, rows: IntArray, key: SortKey) -> Floats:
+    """The start of the span, or the number, of each row."""
+    if space is None:
+        return np.full(len(rows), np.inf)
+    columns = space.columns()
+    values = columns.start if key.kind == "dates" else columns.value
+    return _reduced(columns.rows, values, rows, key.descending)
+
+
+def _reduced(column: IntArray, values: NDArray[Any], rows: IntArray, largest: bool) -> Floats:
+    """For each of `rows` the smallest (or largest) value of the column, infinity where it has none."""
+    result = np.full(len(rows), np.inf)
+    if not len(column) or not len(rows):
+        return result
+    start = np.searchsorted(column, rows, "left")
+    count = np.searchsorted(column, rows, "right") - start
+    has = count > 0
+    if not has.any():
+        return result
+    if count.max() == 1:
+        result[has] = values[start[has]]
+        return result
+    reduce = np.maximum if largest else np.minimum
+    starts, ends = start[has], start[has] + count[has]
+    edges = np.stack([starts, ends], 1).ravel()
+    padded = np.append(values, values[-1:])
+    result[has] = reduce.reduceat(padded, edges)[::2]
+    return result
+
+
+def _texts(overlay: Overlay, type: str, matches: Matches, key: SortKey) -> tuple[Floats, Floats]:
+    """The place of each row's text among the values of the parameter; those of writes lie between those of the
+    record.
+    """
+    table = _table(overlay, type, key.code)
+    written = overlay.index.space(type, key.code) if len(matches.new) else None
+    texts: dict[int, tuple[str, str]] = {}
+    if written is not None:
+        wanted = set(matches.new.tolist())
+        for value, qualifier, rows in written.listed():
+            text = table.text(value, qualifier)
+            for row in rows.tolist():
+                if row in wanted:
+                    known = texts.get(row)
+                    if known is None or (text > known if key.descending else text < known):
+                        texts[row] = text
+    places = table.places(sorted(set(texts.values())))
+    new = np.array([places[texts[row]] if row in texts else np.inf for row in matches.new.tolist()])
+    return table.of(matches.base, key.descending), new
+
+
+class _TextTable:
+    """The texts of a parameter in order, and for each row of the record the place of its smallest and largest."""
+
+    def __init__(self, space: Any, first: int, size: int, by_system: bool) -> None:
+        self._by_system = by_system
+        self._first = first
+        self._low = np.full(size, np.inf)
+        self._high = np.full(size, np.inf)
+        listed: list[tuple[tuple[str, str], IntArray]] = []
+        if space is not None:
+            listed = [(self.text(value, qualifier), rows) for value, qualifier, rows in space.listed()]
+            listed.sort(key=lambda pair: pair[0])
+        self._texts: list[tuple[str, str]] = []
+        placed: list[tuple[int, IntArray]] = []
+        for text, rows in listed:
+            if not self._texts or self._texts[-1] != text:
+                self._texts.append(text)
+            placed.append((len(self._texts) - 1, rows - first))
+        for place, rows in placed:
+            self._high[rows] = place
+        for place, rows in reversed(placed):
+            self._low[rows] = place
+
+    def text(self, value: str, qualifier: str) -> tuple[str, str]:
+        """What a value is sorted by."""
+        return (qualifier, value) if self._by_system else (value, "")
+
+    def of(self, rows: IntArray, largest: bool) -> Floats:
+        """The place of each row's text."""
+        return (self._high if largest else self._low)[rows - self._first]
+
+    def places(self, texts: list[tuple[str, str]]) -> dict[tuple[str, str], float]:
+        """Places for sorted texts of writes: that of an equal text, else between its neighbours, in order."""
+        result: dict[tuple[str, str], float] = {}
+        gap: list[tuple[str, str]] = []
+        at = -1
+        for text in texts:
+            place = bisect_left(self._texts, text)
+            if place < len(self._texts) and self._texts[place] == text:
+                result[text] = float(place)
+                continue
+            if place != at:
+                gap, at = [], place
+            gap.append(text)
+            for number, one in enumerate(gap, 1):
+                result[one] = place - 1 + number / (len(gap) + 1)
+        return result
+
+
+def _table(overlay: Overlay, type: str, code: str) -> _TextTable:
+    record = overlay.record
+    first, size = overlay.stretch(type)
+    table = record.sort_tables.get((type, code))
+    if table is None:
+        from ehr.sandbox.definitions import parameters
+
+        by_system = parameters(type)[code].kind in ("token", "reference")
+        table = _TextTable(record.index.space(type, code), first, size, by_system)
+        record.sort_tables[type, code] = table
+    assert isinstance(table, _TextTable)
+    return table
+
+
+def _ids(overlay: Overlay, type: str, matches: Matches) -> tuple[Floats, Floats]:
+    """The place of each id among the ids of the record; those of writes between them."""
+    record = overlay.record
+    first, size = overlay.stretch(type)
+    table = record.sort_tables.get((type, "_id"))
+    if table is None:
+        rows = record.file.all("SELECT row FROM name WHERE type = ? ORDER BY id", (type,))
+        table = np.empty(size)
+        table[np.array([row for (row,) in rows], np.int64) - first] = np.arange(size)
+        record.sort_tables[type, "_id"] = table
+    assert isinstance(table, np.ndarray)
+    base = table[matches.base - first]
+    written = [overlay.written(number).id for number in matches.new.tolist()]
+    if not written:
+        return base, np.empty(0)
+    before = {id: _count_before(overlay, type, id) for id in set(written)}
+    order = {id: number for number, id in enumerate(sorted(set(written)), 1)}
+    return base, np.array([before[id] - 1 + order[id] / (len(order) + 1) for id in written])
+
+
+def _count_before(overlay: Overlay, type: str, id: str) -> int:
+    """How many ids of the record come before this one."""
+    query = "SELECT row FROM name WHERE type = ? AND id >= ? ORDER BY id LIMIT 1"
+    found = overlay.record.file.one(query, (type, id))
+    first, size = overlay.stretch(type)
+    if found is None:
+        return size
+    table = overlay.record.sort_tables[type, "_id"]
+    assert isinstance(table, np.ndarray)
+    return int(table[found[0] - first])
