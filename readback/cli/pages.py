@@ -1,0 +1,42 @@
+"""Text on the terminal: columns, and lines wrapped and indented. Whoever wrote the text, nothing hides in it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from readback.cli.output import is_terminal, result
+from readback.visible import in_line
+
+if TYPE_CHECKING:
+    from readback.cli.episode import Line
+
+_WIDTH = 120
+"""The width of what is written to a file or another program."""
+
+
+def columns(rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """The rows with their cells one below the other; the last cell of a row may be of any length."""
+    table = [[in_line(cell) for cell in row] for row in rows]
+    widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
+    for row in table:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def show_lines(lines: Iterable[Line]) -> None:
+    """Lines wrapped to the terminal, with its colours; plain text where nobody is looking."""
+    from rich.console import Console
+    from rich.text import Text
+
+    looking = is_terminal(sys.stdout)
+    width = shutil.get_terminal_size().columns if looking else _WIDTH
+    console = Console(width=width, highlight=False)
+    for line in lines:
+        for part in Text(line.text, style=line.style).wrap(console, max(20, width - line.indent)) or [Text()]:
+            part.pad_left(line.indent)
+            if looking:
+                console.print(part, soft_wrap=True)
+            else:
+                result(part.plain.rstrip())

@@ -1,0 +1,68 @@
+"""Progress on stderr: a bar where somebody is looking, and a plain line now and then where not."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from readback.cli.output import is_terminal, note
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+_LINES = 10
+"""So many plain lines at the most, one for each tenth of the work."""
+
+
+class Meter:
+    """How far one piece of work has come. A context manager; `of` is the number of steps, where it is known."""
+
+    def __init__(self, label: str, of: int | None = None, *, unit: str = "") -> None:
+        self._label = label
+        self._of = of
+        self._unit = f" {unit}" if unit else ""
+        self._bar: Progress | None = None
+        self._row: TaskID | None = None
+        self._said = 0
+        self._began = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if is_terminal(sys.stderr):
+            from rich.console import Console
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                Progress,
+                TextColumn,
+                TimeElapsedColumn,
+                TimeRemainingColumn,
+            )
+
+            columns = (
+                TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
+                TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("{task.fields[last]}", markup=False),
+            )  # fmt: skip
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._row = self._bar.add_task(self._label, total=self._of, last="")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exception: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def at(self, done: int, of: int | None = None, last: str = "") -> None:
+        """So many steps are done (of so many). `last` is what was done last, in a few words."""
+        self._of = of if of is not None else self._of
+        if self._bar is not None and self._row is not None:
+            self._bar.update(self._row, completed=done, total=self._of, last=last)
+            return
+        tenth = done * _LINES // self._of if self._of else 0
+        if tenth > self._said:
+            self._said = tenth
+            seconds = time.monotonic() - self._began
+            note(f"{self._label}: {done} of {self._of}{self._unit} ({seconds:.0f} s)")

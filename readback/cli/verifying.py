@@ -1,0 +1,73 @@
+"""`readback verify`: judge write logs that were recorded elsewhere, and compare with what each of them states."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from readback.cli.ending import DONE, MISSED, Mistake
+from readback.cli.output import document, note, result
+
+if TYPE_CHECKING:
+    from ehr.verify.cases import Played
+    from readback.documents import Verification
+
+
+def verify(
+    cases: Annotated[Path, typer.Argument(metavar="CASES.jsonl", help="Cases, one a line; see docs/state.md.")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")
+    ] = False,
+) -> int:
+    """Judge write logs recorded elsewhere: play each on a fork, and say whether it agrees with its stated verdict."""
+    from ehr.verify.cases import play, read
+    from readback.visible import in_line
+
+    if not cases.is_file():
+        raise Mistake(f"{str(cases)!r} is no file; name a file of cases, one JSON object a line (docs/state.md)")
+    played: list[Played] = []
+    for case in read(cases):
+        came = play(case)
+        played.append(came)
+        if not as_json:
+            result(in_line(_line(came)))
+            for difference in came.differences:
+                result(f"    {in_line(difference)}")
+    if not played:
+        raise Mistake(f"{str(cases)!r} holds no case; write one JSON object a line (docs/state.md)")
+    agree, disagree, unstated = (sum(p.agrees is said for p in played) for said in (True, False, None))
+    if as_json:
+        document(_document(played, agree, disagree, unstated))
+    else:
+        note(f"{len(played)} cases: {agree} agree, {disagree} disagree, {unstated} state no verdict")
+    return MISSED if disagree else DONE
+
+
+def _line(played: Played) -> str:
+    said = {True: "agrees", False: "DISAGREES", None: "states nothing"}[played.agrees]
+    verdicts = "  ".join(
+        f"{verdict.lens} {' '.join((verdict.outcome, *verdict.labels))}" for verdict in played.verdicts
+    )
+    return f"{played.id}  {said}  {verdicts}"
+
+
+def _document(played: list[Played], agree: int, disagree: int, unstated: int) -> Verification:
+    from readback.documents import Refused, Verification, VerifiedCase
+
+    return Verification(
+        cases=tuple(
+            VerifiedCase(
+                id=came.id,
+                verdicts=came.verdicts,
+                refused=tuple(Refused(request=refusal.request, status=refusal.status) for refusal in came.refused),
+                agrees=came.agrees,
+                differences=came.differences,
+            )
+            for came in played
+        ),
+        agree=agree,
+        disagree=disagree,
+        unstated=unstated,
+    )

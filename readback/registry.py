@@ -1,0 +1,108 @@
+"""Suites and agents by name: the one place where a name becomes an object.
+
+A suite is added by a line in `_SUITES`; commands know suites only through `SuiteSource`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from harness.suite import Suite
+    from harness.task import Task
+    from harness.trace import Episode
+    from harness.verdict import Verdict
+
+_SUITES = {"ehr": "readback.suites.ehr"}
+"""Suite -> the module whose `SOURCE` opens it."""
+
+
+class UnknownNameError(ValueError):
+    """There is nothing of this name. The message is one sentence with the nearest names."""
+
+    def __init__(self, kind: str, name: str, known: Collection[str], how_to_list: str = "") -> None:
+        close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        if close:
+            hint = f"; did you mean {' or '.join(map(repr, close))}?"
+        elif len(known) <= 12:
+            hint = f"; there is {', '.join(map(repr, sorted(known))) or 'none'}"
+        else:
+            hint = ""
+        listed = f" ({how_to_list} lists them)" if how_to_list else ""
+        super().__init__(f"there is no {kind} {name!r}{hint}{listed}")
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a user chose about a suite; None is the suite's own default. `say` is told what takes long."""
+
+    record: Path | None = None
+    seed: int | None = None
+    say: Callable[[str], None] = lambda sentence: None
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """One thing that makes a suite unsound; `task` is None where it is no single task's."""
+
+    task: str | None
+    problem: str
+
+
+class SuiteSource(Protocol):
+    """A suite by name: what can be said of it without opening it, and how it is opened."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def about(self) -> str:
+        """What it measures, in one sentence."""
+        ...
+
+    @property
+    def baselines(self) -> Mapping[str, str]:
+        """Its baselines in the order of the table: name -> what it does, in one clause."""
+        ...
+
+    @property
+    def beside(self) -> Sequence[str]:
+        """The baselines that stand beside every agent: without them its score says little."""
+        ...
+
+    def open(self, choices: Choices) -> AbstractContextManager[Suite]:
+        """The suite, ready to be played. Raises what says in one sentence why it cannot be."""
+        ...
+
+    def judge(self, task: Task, episode: Episode) -> list[Verdict]:
+        """Every lens that applies, from the episode alone."""
+        ...
+
+    def undrawn(self, suite: Suite) -> Mapping[str, str]:
+        """The templates that gave no tasks: name -> the reason."""
+        ...
+
+    def flaws(self, suite: Suite, progress: Callable[[int, int], None]) -> Iterator[Flaw]:
+        """Everything that makes the suite unsound. `progress` is told how many of how many tasks are done."""
+        ...
+
+
+def suite_names() -> list[str]:
+    """The names of all suites."""
+    return list(_SUITES)
+
+
+def suite_source(name: str) -> SuiteSource:
+    """The suite of this name. Raises `UnknownNameError`."""
+    if name not in _SUITES:
+        raise UnknownNameError("suite", name, _SUITES, "readback list suites")
+    source: SuiteSource = import_module(_SUITES[name]).SOURCE
+    return source
