@@ -88,13 +88,21 @@ def _fits_quantity(wanted: AnswerValue, given: Any) -> tuple[str, ...] | None:
     if amount is None:
         return None
     value, unit = Decimal(wanted.quantity["value"]), wanted.quantity["unit"]
-    bare = amount.unit is None and amount.text == ""
-    if bare:
-        amount = Amount(amount.value, unit, None, "")
     tolerance = Decimal(wanted.tolerance) if wanted.tolerance is not None else None
-    if compare(amount, value, unit, tolerance=tolerance, analyte=wanted.analyte) != "equal":
+    bare = amount.text == ""
+    units = [unit] if bare else _units(amount.text)
+    if not any(
+        compare(Amount(amount.value, u, None, ""), value, unit, tolerance=tolerance, analyte=wanted.analyte) == "equal"
+        for u in units
+    ):
         return None
     return ("NO_UNIT",) if bare and unit != "1" else ()
+
+
+def _units(text: str) -> list[str]:
+    """What a unit as people write it may stand for in UCUM: itself, and its common spelling (`37 C` is no coulomb)."""
+    spelling = _SPELLINGS.get(" ".join(text.casefold().split()))
+    return [unit for unit in (text, spelling) if unit is not None and is_ucum(unit)]
 
 
 def _amount(given: Any) -> Amount | None:
@@ -109,9 +117,7 @@ def _amount(given: Any) -> Amount | None:
         value = Decimal(match[1])
     except InvalidOperation:
         return None
-    behind = match[2].strip().rstrip(".")
-    unit = behind if is_ucum(behind) else _SPELLINGS.get(" ".join(behind.casefold().split()))
-    return Amount(value, unit, None, behind)
+    return Amount(value, None, None, match[2].strip().rstrip("."))
 
 
 def _is_same_time(wanted: str, given: Any) -> bool:

@@ -41,7 +41,8 @@ def _costs(scores: Sequence[Sequence[tuple[int, ...]]], rows: int, columns: int)
         weight *= (2 * largest + 1) * rows + 1
     return [
         [
-            column * base ** (rows - 1 - row) - sum(w * count for w, count in zip(weights, pair, strict=True))
+            (column - columns) * base ** (rows - 1 - row)
+            - sum(w * count for w, count in zip(weights, pair, strict=True))
             for column, pair in enumerate(line)
         ]
         for row, line in enumerate(scores)

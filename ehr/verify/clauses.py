@@ -3,22 +3,23 @@
 Rules that the checks share:
 - a path that finds nothing fails; a path that cannot be evaluated raises `PathError` (see `fhirpath.py`);
 - an expression breaks on this resource alone (`single()` on two items): the clause fails, for the resource is at fault;
+- two values of one choice side by side (`valueQuantity`, `valueString`) are two answers to one question, and fail;
 - evidence names the element: the first thing found, or the path where nothing was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 from ehr.verify import fhirpath
-from ehr.verify.difference import Path, shown
+from ehr.verify.difference import Path, second_answer, shown
 from ehr.verify.expected import ClauseSpec, Coded, Instant, Quantity, RefersTo
 from ehr.verify.instants import duration, instant
 from ehr.verify.units import Amount, compare
-from ehr.verify.writes import normal_reference
+from ehr.verify.writes import is_patient, normal_reference
 from harness.verdict import Outcome
 
 
@@ -61,28 +62,20 @@ def check(spec: ClauseSpec, resource: Mapping[str, Any], world: World) -> Findin
         return Finding("fail", spec.label, told(spec), None, None, why=str(error))
 
 
-def check_form(spec: ClauseSpec) -> None:
-    """Raise `fhirpath.PathError` or `ValueError` where the clause itself is broken, whatever the resource."""
-    check_on: Mapping[str, Any] = {"resourceType": "Basic"}
-    if spec.instant and instant(spec.instant.at) is None:
-        raise ValueError(f"clause {spec.name!r}: {spec.instant.at!r} is no instant with a time and a zone")
-    if spec.quantity:
-        compare(Amount(Decimal(1), spec.quantity.unit, None, ""), Decimal(spec.quantity.value), spec.quantity.unit,
-                analyte=spec.quantity.analyte)  # fmt: skip
-    for path in paths(spec):
-        fhirpath.check(path)
-    check(spec, check_on, World())
-
-
 def paths(spec: ClauseSpec) -> tuple[str, ...]:
     """The FHIRPath expressions of a clause."""
     check_ = spec.refers_to or spec.coded or spec.quantity or spec.instant
     return (check_.path,) if check_ else (str(spec.fhirpath),)
 
 
-def mentions(spec: ClauseSpec) -> frozenset[str]:
-    """The element names that a clause speaks of."""
-    return frozenset().union(*(fhirpath.names(path) for path in paths(spec)))
+def names(specs: Sequence[ClauseSpec]) -> frozenset[str]:
+    """Every name that the clauses' expressions hold, wherever it stands in them."""
+    return frozenset().union(*(fhirpath.names(path) for spec in specs for path in paths(spec)))
+
+
+def members(specs: Sequence[ClauseSpec]) -> frozenset[tuple[str, str]]:
+    """The elements that the clauses speak of, each with the expression that leads there (`""`: the resource)."""
+    return frozenset().union(*(fhirpath.members(path) for spec in specs for path in paths(spec)))
 
 
 def told(spec: ClauseSpec) -> str:
@@ -106,7 +99,7 @@ def _refers_to(spec: ClauseSpec, wanted: RefersTo, resource: Mapping[str, Any], 
         for item in found
         if isinstance(item, dict) and (reference := normal_reference(item.get("reference"), world.base))
     ]
-    others = [r for r in references if r.startswith("Patient/") and r != wanted.reference]
+    others = [r for r in references if is_patient(r) and r != wanted.reference]
     holds = wanted.reference in references and not others
     actual = ", ".join(references) or ("no reference" if found else "nothing")
     return _finding(spec, holds, actual, resource, found, wanted.path)
@@ -131,13 +124,9 @@ def _coded(spec: ClauseSpec, wanted: Coded, resource: Mapping[str, Any], world: 
 
 def _codings(item: Any, resource: Mapping[str, Any], world: World) -> Iterator[Mapping[str, Any]]:
     """The codings of a CodeableConcept or Coding, or of the Medication that a reference leads to."""
+    if isinstance(item, dict) and isinstance(item.get("reference"), str):
+        item = (_target(item["reference"], resource, world) or {}).get("code")
     if not isinstance(item, dict):
-        return
-    reference = item.get("reference")
-    if isinstance(reference, str):
-        target = _target(reference, resource, world)
-        if target is not None:
-            yield from _codings(target.get("code"), target, world)
         return
     codings = item.get("coding")
     if isinstance(codings, list):
@@ -154,13 +143,13 @@ def _target(reference: str, resource: Mapping[str, Any], world: World) -> Mappin
     return world.written.get(normal_reference(reference, world.base) or "")
 
 
-def _contradiction(item: Any, coding: Mapping[str, Any], wanted: Coded) -> tuple[str, ...]:
+def _contradiction(item: Mapping[str, Any], coding: Mapping[str, Any], wanted: Coded) -> tuple[str, ...]:
     """A display or text that shares no word with what the code stands for, where the expectation says what that is."""
     if not wanted.display:
         return ()
     words = _words(wanted.display)
-    text = item.get("text") if isinstance(item, dict) else None
-    shown_ = [t for t in (coding.get("display"), text) if isinstance(t, str) and t.strip()]
+    texts = (coding.get("display"), item.get("text"), item.get("display"))
+    shown_ = [t for t in texts if isinstance(t, str) and t.strip()]
     return ("CONTRADICTING_DISPLAY",) if any(not words & _words(t) for t in shown_) else ()
 
 
@@ -207,21 +196,25 @@ def _finding(
     spec: ClauseSpec, holds: bool, actual: str, resource: Mapping[str, Any], found: Any, path: str | None,
     *, label: str | None = None, notes: tuple[str, ...] = (),
 ) -> Finding:  # fmt: skip
+    found_at = place(resource, found[0]) if found else None
+    second = second_answer(resource, found_at) if found_at else None
+    if second is not None:
+        holds, actual = False, f"{actual}, and {second} beside it"
     return Finding(
         outcome="pass" if holds else "fail",
         label=None if holds else label or spec.label,
         expected=told(spec),
         actual=actual[:500],
-        path=(place(resource, found[0]) if found else None) or path,
-        notes=notes,
+        path=shown(found_at) if found_at else path,
+        notes=notes if holds else (),
     )
 
 
-def place(resource: Mapping[str, Any], item: Any) -> str | None:
-    """Where in the resource an object stands; None for a value that stands in no one place."""
-    if not isinstance(item, dict | list):
-        return next((shown(p) for p, value in _places((), resource) if value is item and isinstance(item, str)), None)
-    return next((shown(p) for p, value in _places((), resource) if value is item), None)
+def place(resource: Mapping[str, Any], item: Any) -> Path | None:
+    """Where in the resource an object or a text stands; None for a value that stands in no one place."""
+    if not isinstance(item, dict | list | str):
+        return None
+    return next((path for path, value in _places((), resource) if value is item), None)
 
 
 def _places(path: Path, value: Any) -> Iterator[tuple[Path, Any]]:

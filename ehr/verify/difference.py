@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from ehr.sandbox import definitions
@@ -19,6 +19,8 @@ Path = tuple[str | int, ...]
 
 ABSENT: Any = object()
 
+_DEEPEST = 400
+_LONGEST_INT = 1_000  # Python refuses to read longer ones as int
 _SERVERS_OWN = frozenset({("meta", "versionId"), ("meta", "lastUpdated")})
 
 
@@ -31,15 +33,56 @@ class Difference:
     after: Any
 
     def __str__(self) -> str:
-        return shown(self.path)
+        return shown(self.path) or "the whole resource"
 
 
 def parse(body: str | bytes) -> dict[str, Any]:
-    """A stored body as a JSON object, decimals as `Decimal`. Raises `ValueError` where it is none."""
-    value = json.loads(body, parse_float=Decimal)
+    """A stored body as a JSON object, see `read_json`. Raises `ValueError` where it is none."""
+    value = read_json(body)
     if not isinstance(value, dict):
         raise ValueError(f"a resource is a JSON object, not {type(value).__name__}")
     return value
+
+
+def read_json(text: str | bytes) -> Any:
+    """A JSON value, decimals as `Decimal`. Raises `ValueError` for no JSON, and for more than 400 levels."""
+    try:
+        value = DECODER.decode(text if isinstance(text, str) else text.decode())
+    except RecursionError:
+        raise ValueError("JSON nests too deeply") from None
+    check_depth(value)
+    return value
+
+
+def check_depth(value: Any) -> None:
+    """Raise `ValueError` where a JSON value has more than 400 levels: what follows walks it by recursion."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            below
+            for item in level
+            if isinstance(item, dict | list)
+            for below in (item.values() if isinstance(item, dict) else item)
+            if isinstance(below, dict | list)
+        ]
+        if not level:
+            return
+    raise ValueError(f"JSON nests deeper than {_DEEPEST} levels")
+
+
+def _number(digits: str) -> Decimal | float:
+    """A number as it is written. One whose exponent no decimal can hold is infinite, which no amount equals."""
+    try:
+        return Decimal(digits)
+    except InvalidOperation:
+        return float(digits)
+
+
+def _whole(digits: str) -> int | Decimal:
+    return int(digits) if len(digits) < _LONGEST_INT else Decimal(digits)
+
+
+DECODER = json.JSONDecoder(parse_float=_number, parse_int=_whole)
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Difference]:
@@ -52,10 +95,31 @@ def is_same(a: Any, b: Any) -> bool:
     return next(_walk((), a, b), None) is None
 
 
-def covers(type_name: str, may_change: Sequence[str], path: Path) -> bool:
-    """Whether `path` lies at an element path of `may_change` or below it; a choice goes by its stem (`value`)."""
+def covers(type_name: str, may_change: Sequence[str], difference: Difference) -> bool:
+    """Whether all that differs lies at an element path of `may_change` or below it.
+
+    A choice goes by its stem (`value`). An object or list that is there only on one side differs in all that it holds.
+    """
+    if _is_allowed(type_name, may_change, difference.path):
+        return True
+    only = [value for value in (difference.before, difference.after) if value is not ABSENT]
+    if len(only) != 1 or not isinstance(only[0], dict | list):
+        return False
+    return all(_is_allowed(type_name, may_change, leaf) for leaf in _leaves(difference.path, only[0]))
+
+
+def _is_allowed(type_name: str, may_change: Sequence[str], path: Path) -> bool:
     elements = stems(type_name, path)
     return any(tuple(allowed.split(".")) == elements[: allowed.count(".") + 1] for allowed in may_change)
+
+
+def _leaves(path: Path, value: Any) -> Iterator[Path]:
+    below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    parts = list(below)
+    if not parts:
+        yield path
+    for key, part in parts:
+        yield from _leaves((*path, key), part)
 
 
 def stems(type_name: str, path: Path) -> tuple[str, ...]:
@@ -67,6 +131,47 @@ def stems(type_name: str, path: Path) -> tuple[str, ...]:
         names.append(known.element.name if known else key)
         place = known.type if known else None
     return tuple(names)
+
+
+def is_element(type_name: str, path: str) -> bool:
+    """Whether an element path of `may_change` exists: `telecom`, `dosageInstruction.doseAndRate.dose`, `value`."""
+    places = {type_name}
+    for name in path.split("."):
+        known = [definitions.elements(_with_elements(place)).get(name) for place in places]
+        places = {type_ for element in known if element for type_ in element.types}
+        if not places:
+            return False
+        if "Resource" in places:  # contained: of any type
+            return True
+    return True
+
+
+def _with_elements(type_name: str) -> str:
+    """The type itself, or what a primitive has below it (`_birthDate`: an id, extensions)."""
+    return type_name if type_name in definitions.element_types() else "Element"
+
+
+def second_answer(resource: Mapping[str, Any], path: Path) -> str | None:
+    """The key of another value of the same choice, standing beside the one at `path` (`valueString`), if any."""
+    while path and isinstance(path[-1], int):
+        path = path[:-1]
+    if not path:
+        return None
+    type_name: str | None = str(resource.get("resourceType"))
+    parent: Any = resource
+    for part in path[:-1]:
+        if isinstance(part, str):
+            known = definitions.field(type_name, part) if type_name in definitions.element_types() else None
+            type_name = known.type if known else None
+        parent = parent[part]
+    if type_name not in definitions.element_types():
+        return None
+    fields = definitions.fields(type_name)
+    own = fields.get(str(path[-1]))
+    if own is None or not own.element.choice:
+        return None
+    of_choice = (key for key, field in fields.items() if field.element == own.element and key != own.key)
+    return next((key for key in of_choice if key in parent), None)
 
 
 def shown(path: Path) -> str:

@@ -8,15 +8,18 @@ raises `PathError`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
+
+from ehr.verify.samples import samples
 
 Resource = Mapping[str, Any]
 
 _LONGEST = 4_000
 _CLOCKS = re.compile(r"\b(now|today|timeOfDay)\s*\(\s*\)")
 _STRINGS = re.compile(r"'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_RESOURCE = re.compile(r"(\$this|[A-Z]\w*)$")
 _NAMES = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -24,7 +27,8 @@ class PathError(ValueError):
     """The expression cannot be parsed or evaluated. `of_path` is false where only this resource's content is to blame.
 
     An agent must not be able to turn its failure into an unscored verdict by writing a resource on which a sound
-    expression breaks (two items where `single()` wants one), so the two cases are kept apart.
+    expression breaks (two items where `single()` wants one), so the two cases are kept apart: `check` says beforehand
+    whether the expression works on any resource of its type at all.
     """
 
     def __init__(self, message: str, *, of_path: bool) -> None:
@@ -32,27 +36,68 @@ class PathError(ValueError):
         self.of_path = of_path
 
 
-def check(expression: str) -> None:
-    """Raise `PathError` where the expression cannot be parsed, reads the wall clock, or names an unknown function."""
-    _evaluate(_compiled(expression), expression, {"resourceType": "Basic"})
+@lru_cache(maxsize=4096)
+def check(expression: str, type_name: str) -> None:
+    """Raise `PathError` where the expression is broken, whatever resource of the type it is put to.
+
+    It cannot be parsed, reads the wall clock, names an unknown function, or breaks on every full sample of the type.
+    """
+    run = _compiled(expression)
+    _evaluate(run, expression, {"resourceType": type_name})
+    broken = None
+    for sample in samples(type_name):
+        try:
+            _evaluate(run, expression, sample)
+        except PathError as error:
+            broken = error
+        else:
+            return
+    if broken is not None:
+        raise broken
 
 
 def evaluate(expression: str, resource: Resource) -> list[Any]:
     """The items that the expression finds, as they stand in the resource (the same objects, not copies).
 
-    Raises `PathError`: with `of_path` where it works on no resource of this type, without it where not on this one.
+    Raises `PathError`: with `of_path` where the expression does not parse, without it where it breaks on the resource.
     """
     run = _compiled(expression)
     try:
         return _evaluate(run, expression, resource)
     except PathError as error:
-        works = _works_on_some(run, expression, str(resource["resourceType"]))
-        raise PathError(str(error), of_path=not works) from None
+        raise PathError(str(error), of_path=False) from None
 
 
 def names(expression: str) -> frozenset[str]:
     """The names that stand in the expression, outside of its string literals and comments: what it mentions."""
     return frozenset(_NAMES.findall(_STRINGS.sub(" ", expression)))
+
+
+@lru_cache(maxsize=4096)
+def members(expression: str) -> frozenset[tuple[str, str]]:
+    """The elements that the expression goes to, each with the expression it goes there from (`""`: the resource).
+
+    `component.where(code = 'x').value` goes to `("", "component")` and `("component.where(code = 'x')", "value")`. What
+    stands in the brackets of a function is left out, unless the function is called on the resource itself.
+    """
+    return frozenset(_members(_parse(expression), expression, ""))
+
+
+def _members(node: Any, expression: str, focus: str | None) -> Iterator[tuple[str, str]]:
+    kind = type(node).__name__.removesuffix("Context")
+    if kind == "InvocationExpression":
+        left = node.expression()
+        yield from _members(left, expression, focus)
+        text = expression[left.start.start : left.stop.stop + 1]
+        here = None if focus is None else "" if focus == "" and _RESOURCE.match(text) else text
+        yield from _members(node.invocation(), expression, here)
+    elif kind == "MemberInvocation":
+        name = node.getText().strip("`")
+        if focus is not None and not (focus == "" and name[:1].isupper()):
+            yield focus, name
+    else:
+        for child in getattr(node, "children", None) or ():
+            yield from _members(child, expression, focus if focus == "" else None)
 
 
 def _evaluate(run: Callable[..., Any], expression: str, resource: Resource) -> list[Any]:
@@ -69,18 +114,6 @@ def _evaluate(run: Callable[..., Any], expression: str, resource: Resource) -> l
     return items
 
 
-def _works_on_some(run: Callable[..., Any], expression: str, type_name: str) -> bool:
-    from ehr.verify.samples import samples
-
-    for sample in samples(type_name):
-        try:
-            _evaluate(run, expression, sample)
-        except PathError:
-            continue
-        return True
-    return False
-
-
 @lru_cache(maxsize=4096)
 def _compiled(expression: str) -> Callable[..., Any]:
     from fhirpathpy import compile as compile_path
@@ -91,7 +124,8 @@ def _compiled(expression: str) -> Callable[..., Any]:
     return run
 
 
-def _parse(expression: str) -> None:
+def _parse(expression: str) -> Any:
+    """The parse tree. Raises `PathError` where the parser has anything to say."""
     from antlr4 import CommonTokenStream, InputStream
     from antlr4.error.ErrorListener import ErrorListener
     from fhirpathpy.parser.generated.FHIRPathLexer import FHIRPathLexer
@@ -111,7 +145,7 @@ def _parse(expression: str) -> None:
         part.removeErrorListeners()
         part.addErrorListener(Strict())
     try:
-        parser.entireExpression()  # type: ignore[no-untyped-call]
+        return parser.entireExpression()  # type: ignore[no-untyped-call]
     except RecursionError:
         raise PathError(f"{expression[:80]!r}... nests too deeply", of_path=True) from None
 

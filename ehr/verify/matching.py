@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ehr.verify import fhirpath
 from ehr.verify.assignment import assign
 from ehr.verify.changes import NetChange, patients_of
-from ehr.verify.clauses import Finding, World, check, mentions
+from ehr.verify.clauses import Finding, World, check, members, names, place
 from ehr.verify.difference import covers, differences, shown
 from ehr.verify.expected import ClauseSpec, Create, Expected, Update
 from ehr.verify.labels import by_severity
@@ -58,8 +59,9 @@ def match(expected: Expected, changes: Sequence[NetChange], patient: str | None,
     for type_name in dict.fromkeys(create.type for create in expected.creates):
         numbered = [(n, create) for n, create in enumerate(expected.creates) if create.type == type_name]
         left = matching.creates(numbered, left)
-    for number, update in enumerate(expected.updates):
-        left = matching.update(number, update, left)
+    for reference in dict.fromkeys(update.reference for update in expected.updates):
+        same = [(n, update) for n, update in enumerate(expected.updates) if update.reference == reference]
+        left = matching.updates(same, left)
     for number, reference in enumerate(expected.deletes):
         left = matching.delete(number, reference, left)
     matching.leftovers(left, expected)
@@ -83,36 +85,34 @@ class _Matching:
         self._expected_creates: list[Create] = []
 
     def creates(self, numbered: Sequence[tuple[int, Create]], left: list[NetChange]) -> list[NetChange]:
+        """Creates of one type."""
         self._expected_creates += [create for _, create in numbered]
         type_name = numbered[0][1].type
         candidates = [change for change in left if change.verb == "create" and change.type == type_name]
-        findings = [[self._check_all(create.clauses, change) for change in candidates] for _, create in numbered]
-        scores = [
-            [_score(create.clauses, found) for found in row]
-            for (_, create), row in zip(numbered, findings, strict=True)
-        ]
-        paired = assign(scores)
+        paired, findings = self._assigned([create.clauses for _, create in numbered], candidates)
         for (number, create), column, row in zip(numbered, paired, findings, strict=True):
             name = f"creates[{number}]"
             if column is None:
                 self._open.append(Open(name, "create", create.type, None))
                 continue
-            change = candidates[column]
-            self._pair(name, create.clauses, row[column], change)
-            self._modifiers(name, create, change)
-        taken = {column for column in paired if column is not None}
-        gone = {id(change) for column, change in enumerate(candidates) if column in taken}
-        return [change for change in left if id(change) not in gone]
+            self._pair(name, create.clauses, row[column], candidates[column])
+            self._modifiers(name, create, candidates[column])
+        return _without(left, candidates, paired)
 
-    def update(self, number: int, update: Update, left: list[NetChange]) -> list[NetChange]:
-        name, (type_name, _, id_) = f"updates[{number}]", update.reference.partition("/")
-        change = next((c for c in left if c.verb == "update" and c.reference == update.reference), None)
-        if change is None:
-            self._open.append(Open(name, "update", type_name, id_))
-            return left
-        self._pair(name, update.clauses, self._check_all(update.clauses, change), change)
-        self._may_change(name, update, change)
-        return [c for c in left if c is not change]
+    def updates(self, numbered: Sequence[tuple[int, Update]], left: list[NetChange]) -> list[NetChange]:
+        """Updates of one resource: one, unless two parts of an expectation speak of the same."""
+        reference = numbered[0][1].reference
+        type_name, _, id_ = reference.partition("/")
+        candidates = [change for change in left if change.verb == "update" and change.reference == reference]
+        paired, findings = self._assigned([update.clauses for _, update in numbered], candidates)
+        for (number, update), column, row in zip(numbered, paired, findings, strict=True):
+            name = f"updates[{number}]"
+            if column is None:
+                self._open.append(Open(name, "update", type_name, id_))
+                continue
+            self._pair(name, update.clauses, row[column], candidates[column])
+            self._may_change(name, update, candidates[column])
+        return _without(left, candidates, paired)
 
     def delete(self, number: int, reference: str, left: list[NetChange]) -> list[NetChange]:
         name, (type_name, _, id_) = f"deletes[{number}]", reference.partition("/")
@@ -142,7 +142,7 @@ class _Matching:
         )  # fmt: skip
 
     def _label_of_leftover(self, change: NetChange, expected: Expected) -> str:
-        named = patients_of(change.before, self._world.base) | patients_of(change.after, self._world.base)
+        named = patients_of(change, self._world.base)
         if named and self._patient is not None and self._patient not in named:
             return "WRONG_PATIENT"
         if change.verb == "create" and any(self._satisfies(change, create) for create in self._expected_creates):
@@ -155,6 +155,14 @@ class _Matching:
             and all(f.outcome == "pass" for f in self._check_all(create.clauses, change))
             and not any(_not_meant(create, change.after or {}))
         )
+
+    def _assigned(
+        self, expected: Sequence[Sequence[ClauseSpec]], candidates: Sequence[NetChange]
+    ) -> tuple[list[int | None], list[list[list[Finding]]]]:
+        """For each expectation its change's place among the candidates, and the findings of every possible pair."""
+        findings = [[self._check_all(clauses, change) for change in candidates] for clauses in expected]
+        scores = [[_score(clauses, found) for found in row] for clauses, row in zip(expected, findings, strict=True)]
+        return assign(scores), findings
 
     def _check_all(self, clauses: Sequence[ClauseSpec], change: NetChange) -> list[Finding]:
         return [check(spec, change.after or {}, self._world) for spec in clauses]
@@ -182,7 +190,6 @@ class _Matching:
 
     def _may_change(self, name: str, update: Update, change: NetChange) -> None:
         """Rule 7: what an update changed and may not have, and what it overwrote of another writer's."""
-        lost_paths = [d.path for d in change.lost]
         for lost in change.lost:
             self._add(
                 f"{name}.may_change", "fail", "LOST_UPDATE", "another writer's change kept", f"{lost} overwritten",
@@ -190,8 +197,7 @@ class _Matching:
             )  # fmt: skip
         stray = [
             d for d in differences(change.before or {}, change.after or {})
-            if not covers(change.type, update.may_change, d.path)
-            and not any(d.path[: len(p)] == p or p[: len(d.path)] == d.path for p in lost_paths)
+            if not covers(change.type, update.may_change, d)
         ]  # fmt: skip
         allowed = f"changes only in {', '.join(update.may_change) or 'nothing'}"
         for difference in stray:
@@ -215,6 +221,13 @@ class _Matching:
         )
 
 
+def _without(
+    left: Sequence[NetChange], candidates: Sequence[NetChange], taken: Sequence[int | None]
+) -> list[NetChange]:  # fmt: skip
+    gone = {id(candidates[column]) for column in taken if column is not None}
+    return [change for change in left if id(change) not in gone]
+
+
 def _score(clauses: Sequence[ClauseSpec], found: Sequence[Finding]) -> tuple[int, int]:
     holds = [f.outcome == "pass" for f in found]
     patients = sum(h for h, spec in zip(holds, clauses, strict=True) if spec.label == "WRONG_PATIENT")
@@ -223,30 +236,31 @@ def _score(clauses: Sequence[ClauseSpec], found: Sequence[Finding]) -> tuple[int
 
 def _not_meant(create: Create, resource: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Label, path and value of every unmentioned element that turns the meaning round (rule 8)."""
-    mentioned = frozenset().union(*(mentions(spec) for spec in create.clauses)) if create.clauses else frozenset()
+    spoken_of = members(create.clauses)
     for element, words in _NOT_MEANT.items():
-        if element in mentioned:
+        if ("", element) in spoken_of:
             continue
         for word in _words(resource.get(element)):
             if word in words:
                 yield "WRONG_STATUS", element, word
-    if "modifierExtension" not in mentioned:
+    if "modifierExtension" not in names(create.clauses):
         for path in _modifier_extensions((), resource):
             yield "WRONG_STATUS", path, "a modifierExtension"
-    yield from _absent_values(mentioned, resource)
+    if "dataAbsentReason" not in names(create.clauses):
+        values = {focus for focus, name in spoken_of if name.startswith("value")}
+        for path in sorted({path for focus in values for path in _absent_values(focus, resource)}):
+            yield "WRONG_VALUE", path, "a reason why there is no value"
 
 
-def _absent_values(mentioned: frozenset[str], resource: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """A reason why there is no value, beside a value that was asked for."""
-    if "dataAbsentReason" in mentioned or "value" not in mentioned:
+def _absent_values(focus: str, resource: Mapping[str, Any]) -> Iterator[str]:
+    """Where a reason why there is no value stands beside a value that was asked for."""
+    try:
+        holders = fhirpath.evaluate(focus, resource) if focus else [resource]
+    except fhirpath.PathError:  # the clause that goes there fails for the same reason
         return
-    if "dataAbsentReason" in resource and "component" not in mentioned:
-        yield "WRONG_VALUE", "dataAbsentReason", "a reason why there is no value"
-    components = resource.get("component")
-    if "component" in mentioned and isinstance(components, list):
-        for number, part in enumerate(components):
-            if isinstance(part, dict) and "dataAbsentReason" in part:
-                yield "WRONG_VALUE", f"component[{number}].dataAbsentReason", "a reason why there is no value"
+    for holder in holders:
+        if isinstance(holder, dict) and "dataAbsentReason" in holder:
+            yield shown((*(place(resource, holder) or ()), "dataAbsentReason"))
 
 
 def _words(value: Any) -> Iterator[str]:

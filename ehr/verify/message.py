@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from typing import Any
 
 from ehr.verify.assignment import assign
 from ehr.verify.clauses import World, check
-from ehr.verify.difference import is_same
+from ehr.verify.difference import DECODER, check_depth, is_same
 from ehr.verify.expected import NOTHING, ClauseSpec, Expected, Update
 from ehr.verify.fhirpath import PathError
 from ehr.verify.form import problems
@@ -107,23 +106,33 @@ def _texts(episode: Episode) -> list[str]:
 
 
 def _said(text: str) -> Iterator[dict[str, Any]]:
-    """The FHIR resources that stand as JSON in a text, entries of a Bundle one by one."""
-    decoder = json.JSONDecoder(parse_float=Decimal)
+    """The FHIR resources that stand as JSON in a text, however deep inside other JSON; entries of a Bundle one by one.
+
+    Reading is bounded: a text that opens objects without end is given up after a few times its own length.
+    """
     text, position = text[:_MOST_TEXT], 0
-    while (position := text.find("{", position)) >= 0:
+    patience = 4 * len(text) + 100_000
+    while patience > 0 and (position := text.find("{", position)) >= 0:
         try:
-            value, position = decoder.raw_decode(text, position)
-        except (ValueError, RecursionError):
+            value, position = DECODER.raw_decode(text, position)
+            check_depth(value)
+        except json.JSONDecodeError as error:
+            patience -= error.pos - position + 1
             position += 1
+        except RecursionError:
+            patience -= 100_000
+            position += 1
+        except ValueError:  # deeper than anything that a server takes
             continue
-        yield from _resources(value)
+        else:
+            yield from _resources(value)
 
 
 def _resources(value: Any) -> Iterator[dict[str, Any]]:
-    if not isinstance(value, dict) or not isinstance(value.get("resourceType"), str):
-        return
-    if value["resourceType"] == "Bundle" and isinstance(value.get("entry"), list):
-        for entry in value["entry"]:
-            yield from _resources(entry.get("resource") if isinstance(entry, dict) else None)
-    elif value["resourceType"] not in _NO_PAYLOAD:
+    kind = value.get("resourceType") if isinstance(value, dict) else None
+    if isinstance(kind, str) and kind not in _NO_PAYLOAD:
         yield value
+        return
+    below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for part in below:
+        yield from _resources(part)

@@ -8,9 +8,8 @@ came back. The answer to the write itself is no read-back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
-from ehr.verify.writes import Write, writes
+from ehr.verify.writes import Write, segments_of, writes
 from harness.trace import Episode
 
 
@@ -22,7 +21,7 @@ def read_back(episode: Episode, written: Sequence[Write] | None = None) -> bool 
 
 def _is_read_after(write: Write, episode: Episode) -> bool:
     for request in episode.requests[write.request + 1 :]:
-        path = [part for part in urlsplit(request.path).path.split("/") if part]
+        path = segments_of(request.path)
         if request.by != "agent" or not path or path[0] != write.type:
             continue
         is_search = (request.method == "GET" and len(path) == 1) or path[-1] == "_search"

@@ -28,12 +28,11 @@ _PRIMITIVES: Mapping[str, Any] = {
 
 @lru_cache(maxsize=64)
 def samples(type_name: str) -> tuple[Mapping[str, Any], ...]:
-    """Resources of the type: a bare one, and as many full ones as its widest choice has types (each takes another)."""
-    bare: Mapping[str, Any] = {"resourceType": type_name}
+    """Full resources of the type, as many as its widest choice has types (each takes another); none of no R4 type."""
     if type_name not in definitions.resource_types():
-        return (bare,)
+        return ()
     widest = max((len(e.types) for e in definitions.elements(type_name).values() if e.choice), default=1)
-    return (bare, *({**bare, **_filled(type_name, turn, 0)} for turn in range(widest)))
+    return tuple({"resourceType": type_name, **_filled(type_name, turn, 0)} for turn in range(widest))
 
 
 def _filled(type_name: str, turn: int, depth: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ehr.verify.matching import Matched, Open, best, match
 from ehr.verify.readback import read_back
 from ehr.verify.writes import Write, call_of_request, writes
 from harness.task import Task
-from harness.trace import Claim, Episode
+from harness.trace import Claim, Episode, Verb
 from harness.values import digest
 from harness.verdict import Clause, Verdict
 
@@ -79,9 +79,7 @@ def _judge_alternative(
             clauses.append(
                 Clause(name=left.name, outcome="fail", label="REJECTED_WRITE", expected="accepted", actual="refused")
             )
-    # A create has no id to meet: any refused create of the type counts as the earlier try.
-    met = [Open("", verb, type_, None if verb == "create" else id_) for verb, type_, id_ in matched.met]
-    repaired = any(_is_refused(pair, written) for pair in met)
+    repaired = any(_is_repaired(verb, type_, id_, matched.open, written) for verb, type_, id_ in matched.met)
     notes = (*matched.notes, *(("REPAIRED_WRITE",) if repaired else ()))
     return _Judged(matched, by_severity(labels), tuple(clauses), notes)
 
@@ -94,6 +92,18 @@ def _missing(left: Open, pairs: int, written: Sequence[Write], claim: Claim | No
     return Clause(name=left.name, outcome="fail", label=label, expected=wanted, actual=actual)
 
 
+def _is_repaired(verb: Verb, type_: str, id_: str, still_open: Sequence[Open], written: Sequence[Write]) -> bool:
+    """Whether a write that was met came after a refused one of its kind, and none of the kind is still open.
+
+    A create has no id to meet: any refused create of the type counts as the earlier try.
+    """
+    own = [w for w in written if w.by == "agent" and verb in w.verbs and w.type == type_]
+    tries = [w.request for w in own if not w.accepted and (verb == "create" or _id_of(w) == id_)]
+    met = [w.request for w in own if w.accepted and w.id == id_]
+    kept = any(left.verb == verb and left.type == type_ and left.id in (None, id_) for left in still_open)
+    return bool(tries and met and min(tries) < max(met)) and not kept
+
+
 def _is_refused(left: Open, written: Sequence[Write]) -> bool:
     """Whether the server refused the agent such a write: same verb and type, and the id where there is one."""
     return any(
@@ -101,12 +111,15 @@ def _is_refused(left: Open, written: Sequence[Write]) -> bool:
         and not w.accepted
         and left.verb in w.verbs
         and w.type == left.type
-        and (left.id is None or w.id == left.id or (w.id is None and _id_of(w) == left.id))
+        and (left.id is None or _id_of(w) == left.id)
         for w in written
     )
 
 
 def _id_of(write: Write) -> str | None:
+    """The id that a write was for: of its address, or where that is conditional, of the body."""
+    if write.id is not None:
+        return write.id
     id_ = write.sent.get("id") if isinstance(write.sent, dict) else None
     return id_ if isinstance(id_, str) else None
 

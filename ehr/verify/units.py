@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import lru_cache
+from math import isfinite
 from threading import Lock
 from typing import Any, Literal
 
@@ -113,10 +114,8 @@ def convert(value: Decimal, source: str, target: str, *, analyte: str | None = N
     if line is None:
         return None
     slope, offset = line
-    try:
-        return Decimal(f"{float(value) * slope + offset:.12g}")
-    except (OverflowError, InvalidOperation):
-        return None
+    converted = float(value) * slope + offset  # infinite where the number is too large: no amount equals it
+    return Decimal(f"{converted:.12g}")
 
 
 def is_ucum(unit: str) -> bool:
@@ -135,11 +134,8 @@ def decimal(value: object) -> Decimal | None:
 def _is_near(actual: Decimal, expected: Decimal, tolerance: Decimal | None) -> bool:
     if actual == expected:
         return True
-    try:
-        distance, size = abs(float(actual) - float(expected)), max(abs(float(expected)), abs(float(actual)))
-    except OverflowError:
-        return False
-    return distance <= float(tolerance or 0) + _RELATIVE * size
+    distance, size = abs(float(actual) - float(expected)), max(abs(float(expected)), abs(float(actual)))
+    return isfinite(distance) and distance <= float(tolerance or 0) + _RELATIVE * size
 
 
 @lru_cache(maxsize=4096)
@@ -150,7 +146,7 @@ def _line(source: str, target: str, analyte: str | None) -> tuple[float, float] 
     substance = ANALYTES.get(analyte) if analyte else None
     if analyte and substance is None:
         raise ValueError(f"no molar mass for analyte {analyte!r}; known are {', '.join(sorted(ANALYTES))}")
-    if substance:
+    if substance and substance.valence:
         source, source_factor = _without_equivalents(source, substance)
         target, target_factor = _without_equivalents(target, substance)
     else:
@@ -200,7 +196,7 @@ def _mentions_equivalents(unit: str) -> bool:
 
 def _without_equivalents(unit: str, substance: Analyte) -> tuple[str, float]:
     """`meq/L` of a divalent ion is half as many `mmol/L`."""
-    if not substance.valence or not _mentions_equivalents(unit):
+    if not _mentions_equivalents(unit):
         return unit, 1.0
     return _EQUIVALENTS.sub(r"\1mol", unit), 1.0 / substance.valence
 

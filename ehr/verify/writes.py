@@ -9,16 +9,15 @@ One write is one create, update or delete that was asked for, accepted or refuse
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
-from ehr.verify.difference import parse
+from ehr.verify.difference import read_json
 from harness.trace import Episode, HttpRequest, Verb
 
+_PATIENT = re.compile(r"(^|/)Patient/[^/]+$")
 _HISTORY = re.compile(r"/_history/[^/]*$")
 
 
@@ -73,6 +72,16 @@ def normal_reference(reference: object, base: str | None) -> str | None:
     return _HISTORY.sub("", reference)
 
 
+def segments_of(address: str) -> list[str]:
+    """The parts of an address below the server's base, without its query: `["Patient", "p1"]`."""
+    return [part for part in re.split(r"[?#]", address, maxsplit=1)[0].split("/") if part]
+
+
+def is_patient(reference: str) -> bool:
+    """Whether a reference names a Patient, of this server or another."""
+    return bool(_PATIENT.search(reference))
+
+
 def call_of_request(episode: Episode) -> dict[int, int]:
     """Request's position (from 0) -> position of the call that sent it; empty where the two do not go one by one."""
     own = [i for i, request in enumerate(episode.requests) if request.by == "agent"]
@@ -81,7 +90,7 @@ def call_of_request(episode: Episode) -> dict[int, int]:
 
 
 def _of_request(position: int, request: HttpRequest, base: str | None) -> Iterator[Write]:
-    segments = [part for part in urlsplit(request.path).path.split("/") if part]
+    segments = segments_of(request.path)
     sent = _json(request.body)
     if not segments:
         if request.method == "POST" and isinstance(sent, dict) and sent.get("resourceType") == "Bundle":
@@ -109,7 +118,7 @@ def _of_bundle(position: int, request: HttpRequest, bundle: dict[str, Any], base
         response: Any = answer.get("response")
         response = response if isinstance(response, dict) else {}
         status = _status(response.get("status"), request.status)
-        segments = [part for part in urlsplit(str(asked.get("url", ""))).path.split("/") if part]
+        segments = segments_of(normal_reference(asked.get("url"), base) or "")
         resource = entry.get("resource")
         if asked.get("method") == "POST" and isinstance(resource, dict) and "resourceType" in resource:
             segments = [str(resource["resourceType"])]
@@ -174,8 +183,8 @@ def _entries(bundle: object) -> list[dict[str, Any]]:
 
 def _json(text: str | None) -> Any:
     try:
-        return parse(text) if text and text.lstrip().startswith("{") else json.loads(text) if text else None
-    except (ValueError, RecursionError):
+        return read_json(text) if text else None
+    except ValueError:
         return None
 
 
