@@ -8,7 +8,6 @@ whole, under its name.
 from __future__ import annotations
 
 import hashlib
-import mmap
 import os
 import re
 import sqlite3
@@ -171,11 +170,11 @@ class _Writer:
         self._sort()
         db.executemany("INSERT INTO resource VALUES (?, ?, ?)", self._resources(progress))
         for type in self._names:
-            ids, rows = self._by_id[type]
-            pairs = zip(ids.tolist(), rows.tolist(), strict=True)
-            db.executemany("INSERT INTO name VALUES (?, ?, ?)", ((type, id.decode(), row) for id, row in pairs))
-        for type, code, role, space in self._from._index.spaces():
+            names = ((type, id.decode(), row) for id, row in self._named(type))
+            db.executemany("INSERT INTO name VALUES (?, ?, ?)", names)
+        for type, code, role, space in self._from._index.drained():
             self._space(type, code, role, space)
+            del space
         db.execute("CREATE UNIQUE INDEX posting_key ON posting(space, value, qualifier)")
         self._header(clock, synthetic)
         db.execute("COMMIT")
@@ -215,18 +214,25 @@ class _Writer:
         if not total:
             return
         source._bodies.flush()
-        with mmap.mmap(source._bodies.fileno(), 0, access=mmap.ACCESS_READ) as bodies:
-            for row, place in enumerate(self._arrived.tolist()):
-                body = bodies[source._offsets[place] : source._offsets[place + 1]]
-                yield row, source._ids[place].decode(), body
-                if progress and (row + 1) % _EVERY == 0:
-                    progress("writing", row + 1, total)
+        bodies, offsets = source._bodies, source._offsets
+        for row in range(total):
+            place = int(self._arrived[row])
+            bodies.seek(offsets[place])
+            yield row, source._ids[place].decode(), bodies.read(offsets[place + 1] - offsets[place])
+            if progress and (row + 1) % _EVERY == 0:
+                progress("writing", row + 1, total)
+
+    def _named(self, type: str) -> Iterator[tuple[bytes, int]]:
+        """The ids of a type in order, each with its row."""
+        ids, rows = self._by_id[type]
+        for start in range(0, len(ids), _EVERY):
+            yield from zip(ids[start : start + _EVERY].tolist(), rows[start : start + _EVERY].tolist(), strict=True)
 
     def _header(self, clock: str, synthetic: bool) -> None:
         content = hashlib.sha256()
         largest = 0
         for type in self._names:
-            for id, row in zip(*(a.tolist() for a in self._by_id[type]), strict=True):
+            for id, row in self._named(type):
                 place = int(self._arrived[row])
                 content.update(b"%s/%s\0%s" % (type.encode(), id, self._from._digests[place * 32 : place * 32 + 32]))
                 if id.isdigit():
@@ -266,12 +272,12 @@ class _Writer:
     def _contents(self, number: int, type: str, code: str, role: str, space: Any, renumbered: IntArray) -> None:
         """Write a space, its rows (or item numbers) renumbered."""
         if space.shape == "keys":
-            self._keys(number, space, renumbered)
             present = np.sort(renumbered[space.present()])
             if role.isdigit() or len(present) != self._count(type):
                 self._column(number, "present", present)
             if not role and parameters(type)[code].kind == "reference":
                 self._references(number, type, space)
+            self._keys(number, space, renumbered)
             return
         columns = space.columns()
         rows = renumbered[columns.rows]
@@ -291,7 +297,7 @@ class _Writer:
 
         def lists() -> Iterator[tuple[int, str, str, bytes]]:
             for key in sorted(postings):
-                rows = np.sort(renumbered[np.frombuffer(postings[key], np.int32)])
+                rows = np.sort(renumbered[np.frombuffer(postings.pop(key), np.int32)])
                 yield number, key[0], key[1], rows.astype("<i4").tobytes()
 
         self._db.executemany("INSERT INTO posting VALUES (?, ?, ?, ?)", lists())

@@ -348,11 +348,14 @@ class MemoryIndex:
         number = known[0].numbers.get((code, role)) if known else None
         return known[1][number] if known and number is not None else None
 
-    def spaces(self) -> Iterator[tuple[str, str, str, Any]]:
-        """Every space that holds something: type, code, role and the space, in a fixed order."""
+    def drained(self) -> Iterator[tuple[str, str, str, Any]]:
+        """Every space that holds something: type, code, role and the space, in a fixed order. The index lets go of
+        each.
+        """
         for type in sorted(self._types):
             compiled, spaces = self._types[type]
-            for described, space in zip(compiled.spaces, spaces, strict=True):
+            for number, described in enumerate(compiled.spaces):
+                space, spaces[number] = spaces[number], None
                 if space is not None:
                     yield type, described.code, described.role, space
 
