@@ -1,0 +1,136 @@
+"""History at all three levels: every version, newest first.
+
+Unlike HAPI, the list is never cut to a total that was counted earlier. `_since` is inclusive and leaves the total out,
+as there; pages are live offsets. What a record holds counts as created at its clock, or when its `meta.lastUpdated`
+says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from ehr.sandbox.body import Tree
+from ehr.sandbox.bundle import history
+from ehr.sandbox.call import Call, self_address
+from ehr.sandbox.definitions import resource_types
+from ehr.sandbox.http import Response
+from ehr.sandbox.intake_values import UnreadableError, moment
+from ehr.sandbox.outcome import RefusedError, not_known
+from ehr.sandbox.overlay import Overlay
+from ehr.sandbox.paging import LARGEST_PAGE, count_of, offset_of
+from ehr.sandbox.rendering import answer, http_date
+from ehr.sandbox.search import search
+from ehr.sandbox.state import State
+from ehr.sandbox.tokens import token
+from ehr.sandbox.versions import Key, Version, served
+
+_STATUS = {"POST": "201 Created", "PUT": "200 OK", "DELETE": "200 OK"}
+Past = list[tuple[Key, Version]]
+
+
+def history_of_one(state: State, call: Call, key: Key) -> Response:
+    """`GET Type/id/_history`."""
+    versions = state.versions.all(key)
+    if not versions:
+        raise not_known(key.reference)
+    return _answer(state, call, [(key, version) for version in reversed(versions)], ())
+
+
+def history_of(state: State, call: Call, types: Sequence[str]) -> Response:
+    """`GET Type/_history`, and `GET _history` with all types."""
+    wanted = frozenset(types)
+    written = [(key, version) for key, version in reversed(state.versions.timeline) if key.type in wanted]
+    forgotten = state.versions.forgotten
+    laid = [(key, state.versions.all(key)[0]) for key in state.laid if key.type in wanted and key not in forgotten]
+    return _answer(state, call, written + laid, [type for type in types if type in state.record.counts])
+
+
+def history_of_all(state: State, call: Call) -> Response:
+    """`GET _history`."""
+    return history_of(state, call, resource_types())
+
+
+def _answer(state: State, call: Call, past: Past, types: Sequence[str]) -> Response:
+    """A page of what was written (`past`) and, after it, of what the record holds of `types`."""
+    given = dict(reversed(call.query))
+    count = min(max(count_of(given.get("_count")), 0), LARGEST_PAGE)
+    offset = offset_of(given.get("_offset"))
+    since = _instant(given["_since"]) if given.get("_since") else None
+    if since is not None:
+        past = [item for item in past if datetime.fromisoformat(item[1].at) >= since]
+    held = _held(state, types, since)
+    total = len(past) + sum(map(len, held))
+    shown = past[offset : offset + count]
+    start = max(0, offset - len(past))
+    for hits in held:
+        wanted = count - len(shown)
+        if wanted <= 0:
+            break
+        keys = [Key(*hit) for hit in hits[start : start + wanted]]
+        shown += [(key, state.versions.all(key)[0]) for key in keys]
+        start = max(0, start - len(hits))
+    links = [{"relation": "self", "url": self_address(call.base + _path(call), call.query)}]
+    if count and offset + count < total:
+        links.append({"relation": "next", "url": _at(call, count, offset + count)})
+    if count and offset:
+        links.append({"relation": "previous", "url": _at(call, count, max(0, offset - count))})
+    bundle = history(
+        token(state.clock, "history", call.number),
+        state.now,
+        total=total if since is None and not given.get("_at") and count else None,
+        links=links,
+        entries=[_entry(call, key, version) for key, version in shown],
+    )
+    return answer(call, 200, bundle, {"Last-Modified": http_date(state.now)})
+
+
+def _held(state: State, types: Sequence[str], since: datetime | None) -> list[Sequence[tuple[str, str]]]:
+    """What the record holds of the types, newest first, without what the setup replaces or what was expunged."""
+    if not types:
+        return []
+    record = Overlay(state.record)
+    for key in {*state.laid, *state.versions.forgotten}:
+        record.remove(key.type, key.id)
+    dated = () if since is None else (("_lastUpdated", f"ge{since.isoformat(timespec='milliseconds')}"),)
+    undated = (("_lastUpdated:missing", "true"),)
+    held: list[Sequence[tuple[str, str]]] = []
+    for type in types:
+        held.append(search(record, type, [*dated, ("_sort", "-_lastUpdated")]).matches)
+        if since is not None and since <= datetime.fromisoformat(state.clock):
+            held.append(search(record, type, undated).matches)
+    return held
+
+
+def _path(call: Call) -> str:
+    return call.request.path.partition("?")[0]
+
+
+def _at(call: Call, count: int, offset: int) -> str:
+    kept = tuple((name, value) for name, value in call.query if name not in ("_count", "_offset"))
+    return self_address(call.base + _path(call), (*kept, ("_count", str(count)), ("_offset", str(offset))))
+
+
+def _entry(call: Call, key: Key, version: Version) -> Tree:
+    entry: Tree = {"fullUrl": call.address(key.reference)}
+    if version.body is not None:
+        entry["resource"] = served(version)
+    entry["request"] = {"method": version.method, "url": f"{key.reference}/_history/{version.number}"}
+    entry["response"] = {"status": _STATUS[version.method], "etag": f'W/"{version.number}"'}
+    return entry
+
+
+def _instant(text: str) -> datetime:
+    """The instant that `_since` names; a date alone is refused, as HAPI does."""
+    text = text.replace(" ", "+")
+    try:
+        moment(text)
+        if "T" not in text:
+            said = f"Invalid date/time string (datatype InstantDt does not support DAY precision): {text}"
+            raise RefusedError(400, f"HAPI-1885: {said}")
+        found = datetime.fromisoformat(text.replace(":60", ":59"))
+    except UnreadableError as error:
+        raise RefusedError(400, f"HAPI-1882: {error}") from None
+    except ValueError:
+        raise RefusedError(400, f'HAPI-1882: Invalid date/time format: "{text}"') from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -1,0 +1,58 @@
+"""Match addresses: `identifier=http://hospital.example/mrn|S1` as a condition of a write or as a reference."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qsl
+
+from ehr.sandbox.body import Tree, compact
+from ehr.sandbox.outcome import RefusedError
+from ehr.sandbox.overlay import Overlay
+from ehr.sandbox.search import SearchError, search
+from ehr.sandbox.state import State
+from ehr.sandbox.versions import Key
+
+_PROBE = "matched-against-its-own-condition"
+
+
+def matching(state: State, type: str, query: str) -> list[Key]:
+    """The stored resources that a match address names. Raises `RefusedError` (HAPI-0488, HAPI-0518)."""
+    parameters = _parameters(type, query)
+    try:
+        found = search(state.overlay, type, parameters)
+    except SearchError as error:
+        raise _refusal(type, query, error) from None
+    return [Key(*match) for match in found.matches]
+
+
+def satisfies(state: State, tree: Tree, query: str) -> bool:
+    """Whether a body that is not stored yet would be found by a match address."""
+    type = tree["resourceType"]
+    alone = Overlay(state.record)
+    alone.put(type, _PROBE, compact(tree | {"id": _PROBE}))
+    try:
+        found = search(alone, type, [*_parameters(type, query), ("_id", _PROBE)])
+    except SearchError as error:
+        raise _refusal(type, query, error) from None
+    return any(True for _ in found.matches)
+
+
+def _parameters(type: str, query: str) -> list[tuple[str, str]]:
+    """The parameters of a match address, with or without `Type?` in front. A raw `+` is a plus, as in HAPI."""
+    text = query.partition("?")[2] if "?" in query else query
+    parameters = parse_qsl(text.replace("+", "%2B"), keep_blank_values=True)
+    if not any(value for _, value in parameters):
+        raise RefusedError(400, f"HAPI-0518: Invalid match URL[{_shown(type, query)}] - URL has no search parameters")
+    return parameters
+
+
+def _refusal(type: str, query: str, error: SearchError) -> RefusedError:
+    unknown = re.match(r'HAPI-0524: Unknown search parameter "([^"]*)"', error.diagnostics)
+    if not unknown:
+        return RefusedError(error.status, error.diagnostics)
+    reason = f"Resource type {type} does not have a parameter with name: {unknown.group(1)}"
+    return RefusedError(400, f"HAPI-0488: Failed to parse match URL[{_shown(type, query)}] - {reason}")
+
+
+def _shown(type: str, query: str) -> str:
+    return query if "?" in query else f"{type}?{query}"

@@ -1,0 +1,163 @@
+"""References inside a resource: where they stand, what they name, and which of them the server checks.
+
+HAPI checks only references that a search parameter indexes; the others may point anywhere. On the way in it takes the
+version off every reference and resolves conditional ones (`Patient?identifier=...`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from ehr.sandbox.body import Tree
+from ehr.sandbox.definitions import elements, field, fields, parameters, resource_types
+
+KEEPS_VERSION = frozenset({"AuditEvent.entity.what"})
+"""Elements whose references stay versioned, as in HAPI's default settings."""
+
+LOGICAL = (
+    "http://hl7.org/fhir/",
+    "http://terminology.hl7.org/",
+    "http://snomed.info/sct",
+    "http://unitsofmeasure.org",
+    "http://loinc.org",
+)
+"""Addresses that name something without a place to find it: HAPI does not take them for external references."""
+
+
+class Link(NamedTuple):
+    """A Reference or uri element found in a resource: the object that holds it, the key, and the path of the element.
+
+    `path` is without indices and types (`Observation.subject`, `MedicationRequest.medication`), from the resource that
+    holds it; `contained` says that this resource is a contained one.
+    """
+
+    holder: Tree
+    key: str
+    path: str
+    contained: bool
+
+    @property
+    def text(self) -> str:
+        """The reference as written."""
+        return str(self.holder[self.key])
+
+
+class Named(NamedTuple):
+    """The parts of a reference's text; what is missing is empty."""
+
+    base: str
+    type: str
+    id: str
+    version: str
+
+
+def parts(text: str) -> Named:
+    """`[base/]Type/id[/_history/version]` taken apart, as HAPI's ids are."""
+    version = ""
+    head, mark, tail = text.partition("/_history/")
+    if mark:
+        text, version = head, tail.split("/", 1)[0]
+    if text.startswith(("urn:", "#")):
+        return Named("", "", text, version)
+    head, slash, id = text.rpartition("/")
+    if not slash:
+        return Named("", "", id, version)
+    base, _, type = head.rpartition("/")
+    if base.endswith("/"):  # http://host/x: no id, as HAPI reads it
+        return Named(f"{base}/{type}", id, "", version)
+    return Named(base, type, id, version)
+
+
+def links(tree: Tree) -> Iterator[Link]:
+    """Every Reference with a `reference` in a resource, contained resources and extensions too."""
+    type = tree["resourceType"]
+    yield from _links(tree, type, type, False)
+
+
+def uris(tree: Tree) -> Iterator[Link]:
+    """Every element of type `uri` in a resource that holds an urn."""
+    type = tree["resourceType"]
+    yield from _uris(tree, type, type)
+
+
+def _links(tree: Tree, type: str, path: str, contained: bool) -> Iterator[Link]:
+    if type == "Reference" and isinstance(tree.get("reference"), str):
+        yield Link(tree, "reference", path, contained)
+    for item, item_type, item_path, inner in _children(tree, type, path):
+        if isinstance(item, dict):
+            yield from _links(item, item_type, item_path, contained or inner)
+
+
+def _uris(tree: Tree, type: str, path: str) -> Iterator[Link]:
+    for key, value in tree.items():
+        found = field(type, key)
+        if found is not None and found.type == "uri" and isinstance(value, str) and value.startswith("urn:"):
+            yield Link(tree, key, f"{path}.{found.element.name}", False)
+    for item, item_type, item_path, _ in _children(tree, type, path):
+        if isinstance(item, dict):
+            yield from _uris(item, item_type, item_path)
+
+
+def _children(tree: Tree, type: str, path: str) -> Iterator[tuple[Any, str, str, bool]]:
+    """The objects one level below: each with its type, its path, and whether it is a resource of its own."""
+    known = fields(type)
+    for key, value in tree.items():
+        if not isinstance(value, dict | list):
+            continue
+        if key.startswith("_"):
+            name, below = key[1:], "Element"
+        elif key in known:
+            name, below = known[key].element.name, known[key].type
+        else:
+            continue
+        for item in value if isinstance(value, list) else (value,):
+            if below == "Resource" and isinstance(item, dict):
+                inner = item.get("resourceType")
+                if isinstance(inner, str) and inner in resource_types():
+                    yield item, inner, inner, True
+            else:
+                yield item, below, f"{path}.{name}", False
+
+
+# ---- what is checked
+
+
+@cache
+def checked(type: str) -> Mapping[str, frozenset[str] | None]:
+    """Path -> the resource types that may stand there (`None`: any), for the paths that search parameters index."""
+    allowed: dict[str, frozenset[str] | None] = {}
+    narrowed: set[str] = set()
+    for parameter in parameters(type).values():
+        if parameter.kind != "reference":
+            continue
+        for term in parameter.expression.split(" | "):
+            path = _path(term)
+            if "resolve()" in term:
+                narrowed.add(path)
+            elif parameter.targets == ("*",) or not parameter.targets or allowed.get(path, frozenset()) is None:
+                allowed[path] = None
+            else:
+                allowed[path] = frozenset(parameter.targets) | (allowed.get(path) or frozenset())
+    for path in narrowed - allowed.keys():
+        allowed[path] = _targets(path)
+    return allowed
+
+
+def _path(term: str) -> str:
+    """The plain element path of a search parameter's term."""
+    plain = re.sub(r"\.(where|as|ofType)\((?:[^()]|\([^()]*\))*\)", "", term)
+    return re.sub(r"\((\S+) as \w+\)", r"\1", plain).replace("[0]", "")
+
+
+def _targets(path: str) -> frozenset[str] | None:
+    """The resource types that the definition of an element allows."""
+    type, *names = path.split(".")
+    allowed: tuple[str, ...] = ()
+    for name in names:
+        element = elements(type)[name]
+        allowed = element.targets.get("Reference", ())
+        type = element.types[0]
+    return frozenset(allowed) or None

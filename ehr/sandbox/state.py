@@ -1,0 +1,160 @@
+"""What an episode has written so far over its record: bodies, versions, the log of writes, ids and time.
+
+Everything is laid over the record on first use, so that making a fork costs nothing. Ids and instants depend only on
+the writes that were carried out, so that the same writes on a fresh fork give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import orjson
+
+from ehr.sandbox.body import compact, same_content, tree_of
+from ehr.sandbox.overlay import Overlay
+from ehr.sandbox.versions import Key, Version, Versions
+
+if TYPE_CHECKING:
+    from ehr.sandbox.record import Record
+
+FIRST_ID = 1000
+Verb = Literal["create", "update", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One resource that differs, net over the episode. `before` and `after` are the stored bytes."""
+
+    verb: Verb
+    reference: str
+    before: bytes | None
+    after: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One write as it was carried out: what stood before, what stands after, by whom, and in which request.
+
+    `request` counts the fork's requests from 0. A write of tags alone (`$meta-add`) is one too, without a new version.
+    """
+
+    verb: Verb
+    reference: str
+    before: bytes | None
+    after: bytes | None
+    by: str
+    request: int
+
+
+class State:
+    """The writable side of a fork. Not for two threads at once."""
+
+    def __init__(self, record: Record, setup: Sequence[dict[str, Any] | bytes], clock: str) -> None:
+        self.record = record
+        self.clock = clock
+        self.writes: list[Write] = []
+        self._setup = setup
+        self._ticks = 0
+        self._initial: dict[Key, bytes | None] = {}
+
+    @cached_property
+    def overlay(self) -> Overlay:
+        """The record with the setup laid over it and everything written since."""
+        overlay = Overlay(self.record)
+        for body in self._laid:
+            resource = orjson.loads(body)
+            overlay.put(resource["resourceType"], resource["id"], body)
+        return overlay
+
+    @cached_property
+    def _laid(self) -> list[bytes]:
+        return [given if isinstance(given, bytes) else compact(tree_of(given)) for given in self._setup]
+
+    @cached_property
+    def laid(self) -> dict[Key, None]:
+        """The resources of the setup, the last first."""
+        resources = [orjson.loads(body) for body in self._laid]
+        return dict.fromkeys(Key(r["resourceType"], r["id"]) for r in reversed(resources))
+
+    @cached_property
+    def versions(self) -> Versions:
+        """Every version of every resource."""
+        return Versions(self.overlay.get, self.instant(0))
+
+    # ---- ids and time
+
+    @cached_property
+    def _first_id(self) -> int:
+        ids = [orjson.loads(body).get("id", "") for body in self._laid]
+        numbers = [int(id) for id in ids if id.isascii() and id.isdigit() and len(id) < 19]
+        return max([FIRST_ID, self.record.largest_id + 1, *(number + 1 for number in numbers)])
+
+    @property
+    def next_number(self) -> int:
+        """The number that the next resource gets as its id: one sequence over all types."""
+        return self._first_id + self._given
+
+    _given = 0
+
+    def instant(self, ticks: int = 1) -> str:
+        """`lastUpdated` of the next write: the clock and one millisecond for each write so far."""
+        return shifted(self.clock, self._ticks + ticks)
+
+    @property
+    def now(self) -> str:
+        """The instant of the newest write, or the clock."""
+        return self.instant(0)
+
+    # ---- writing
+
+    def carry_out(self, written: Sequence[tuple[Key, Version]], ids: int, by: str, request: int) -> None:
+        """Store new versions in their order. `ids` of the sequence were given. Nothing in here can fail half way."""
+        for key, version in written:
+            before = self.overlay.get(key.type, key.id)
+            self._log(key, before, version.body, by, request)
+            self.versions.add(key, version)
+            if version.body is None:
+                self.overlay.remove(key.type, key.id)
+            else:
+                self.overlay.put(key.type, key.id, version.body)
+        self._given += ids
+        self._ticks += bool(written)
+
+    def amend(self, key: Key, body: bytes, by: str, request: int) -> None:
+        """Another body for the current version (tags only): no new version, no new instant."""
+        self._log(key, self.overlay.get(key.type, key.id), body, by, request)
+        self.versions.amend(key, body)
+        self.overlay.put(key.type, key.id, body)
+
+    def forget(self, key: Key, keep: Callable[[Version], bool]) -> int:
+        """Remove versions for good; how many."""
+        self._initial.setdefault(key, self.overlay.get(key.type, key.id))
+        return self.versions.forget(key, keep)
+
+    def _log(self, key: Key, before: bytes | None, after: bytes | None, by: str, request: int) -> None:
+        self._initial.setdefault(key, before)
+        verb: Verb = "delete" if after is None else "create" if before is None else "update"
+        self.writes.append(Write(verb, key.reference, before, after, by, request))
+
+    def changes(self) -> list[Change]:
+        """The net changes, in the order in which the resources were first written."""
+        result = []
+        for key, before in self._initial.items():
+            after = self.overlay.get(key.type, key.id)
+            if before is None and after is None:
+                continue
+            if before is not None and after is not None and same_content(before, after):
+                continue
+            verb: Verb = "delete" if after is None else "create" if before is None else "update"
+            result.append(Change(verb, key.reference, before, after))
+        return result
+
+
+def shifted(clock: str, milliseconds: int) -> str:
+    """An ISO instant with milliseconds, later than `clock` by so many, in the clock's zone."""
+    moment = datetime.fromisoformat(clock) + timedelta(milliseconds=milliseconds)
+    return moment.isoformat(timespec="milliseconds")
