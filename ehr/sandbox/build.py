@@ -24,7 +24,7 @@ import orjson
 from numpy.typing import NDArray
 
 from ehr.sandbox.definitions import parameters, resource_types
-from ehr.sandbox.index import IntArray, MemoryIndex
+from ehr.sandbox.index import IntArray, MemoryIndex, is_dense
 from ehr.sandbox.searchparams import Rows, program
 from ehr.sandbox.storage import APPLICATION, FORMAT, SCHEMA, VERSION, RecordError
 
@@ -201,7 +201,8 @@ class _Writer:
             self._by_id[name] = (ids[by_id], row[by_id])
             self._first[name] = first
             rank = ranks[places][order].astype("<u8").tobytes()
-            self._db.execute("INSERT INTO type VALUES (?, ?, ?, ?)", (name, first, len(ids), rank))
+            id_place = place_in_ids[order].astype("<i4").tobytes()
+            self._db.execute("INSERT INTO type VALUES (?, ?, ?, ?, ?)", (name, first, len(ids), rank, id_place))
             arrived.append(places[order])
             first += len(ids)
         self._arrived = np.concatenate(arrived) if arrived else self._arrived
@@ -283,10 +284,10 @@ class _Writer:
         rows = renumbered[columns.rows]
         order = np.argsort(rows, kind="stable")
         rows = rows[order]
-        if role.isdigit() or len(rows) != self._count(type) or bool((np.diff(rows) != 1).any()):
+        if role.isdigit() or len(rows) != self._count(type) or not is_dense(rows):
             self._column(number, "rows", rows)
         for name, column in columns._asdict().items():
-            if name != "rows":
+            if name not in ("rows", "dense"):
                 self._column(number, name, column[order])
         if space.shape == "numbers":
             units = ((number, code, system, b"") for system, code in space.units)
@@ -316,7 +317,7 @@ class _Writer:
         row, to = np.concatenate(rows_of), np.concatenate(targets)
         order = np.lexsort((to, row))
         row, to = row[order], to[order]
-        if len(row) != self._count(type) or bool((np.diff(row) != 1).any()):
+        if len(row) != self._count(type) or not is_dense(row):
             self._column(number, "rows", row)
         self._column(number, "targets", to)
 

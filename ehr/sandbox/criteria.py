@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ehr.sandbox.index import DateColumns, Index, IntArray, Items, Keys, NumberColumns, no_rows, union
+from ehr.sandbox.index import DateColumns, Index, IntArray, Items, Keys, NumberColumns, PointColumns, no_rows, union
 from ehr.sandbox.values import SearchedDate
 
 __all__ = [
@@ -108,16 +108,16 @@ def _distinct(rows: IntArray) -> IntArray:
     return rows if new.all() else rows[new]
 
 
-def _places(rows: IntArray, within: IntArray | None) -> Any:
+def _places(columns: DateColumns | NumberColumns | PointColumns, within: IntArray | None) -> Any:
     """Where the columns have rows that are in `within`."""
+    rows = columns.rows
     if within is None:
         return slice(None)
     if not len(rows) or not len(within):
         return slice(0, 0)
-    if int(rows[-1]) - int(rows[0]) + 1 == len(rows) and rows[0] <= within[0] and within[-1] <= rows[-1]:
-        place = (within - rows[0]).astype(np.intp)
-        if np.array_equal(rows[place], within):
-            return place
+    if columns.dense:
+        inside = within[(within >= rows[0]) & (within <= rows[-1])]
+        return inside - rows[0]
     start = np.searchsorted(rows, within, "left")
     count = np.searchsorted(rows, within, "right") - start
     start, count = start[count > 0], count[count > 0]
@@ -199,7 +199,7 @@ class DatesMatch:
     def of(self, space: Any, within: IntArray | None = None) -> IntArray:
         """The rows of one space."""
         columns = space.columns()
-        places = _places(columns.rows, within)
+        places = _places(columns, within)
         mask = _any([test.mask(columns, places) for test in self.tests])
         return _distinct(columns.rows[places][mask])
 
@@ -254,7 +254,7 @@ class NumbersMatch:
     def of(self, space: Any, within: IntArray | None = None) -> IntArray:
         """The rows of one space."""
         columns = space.columns()
-        places = _places(columns.rows, within)
+        places = _places(columns, within)
         mask = _any([test.mask(columns, space.units, places) for test in self.tests])
         return _distinct(columns.rows[places][mask])
 

@@ -37,6 +37,7 @@ __all__ = [
     "PointColumns",
     "Points",
     "SpaceIndex",
+    "is_dense",
     "no_rows",
     "union",
 ]
@@ -48,6 +49,8 @@ no_rows: IntArray = np.empty(0, np.int32)
 class DateColumns(NamedTuple):
     """Spans: milliseconds, and days as written."""
 
+    dense: bool
+    """Exactly one entry for each row from the first to the last."""
     rows: IntArray
     start: NDArray[np.int64]
     end: NDArray[np.int64]
@@ -58,6 +61,7 @@ class DateColumns(NamedTuple):
 class NumberColumns(NamedTuple):
     """Numbers, each with the number of its unit."""
 
+    dense: bool
     rows: IntArray
     value: NDArray[np.float64]
     unit: IntArray
@@ -66,6 +70,7 @@ class NumberColumns(NamedTuple):
 class PointColumns(NamedTuple):
     """Places on the globe, in degrees."""
 
+    dense: bool
     rows: IntArray
     latitude: NDArray[np.float64]
     longitude: NDArray[np.float64]
@@ -152,11 +157,24 @@ class Index(Protocol):
         ...
 
 
+def is_dense(rows: IntArray) -> bool:
+    """Whether sorted rows are exactly those from the first to the last, each once."""
+    return bool(len(rows)) and int(rows[-1]) - int(rows[0]) + 1 == len(rows) and bool((rows[1:] > rows[:-1]).all())
+
+
 def union(lists: list[IntArray]) -> IntArray:
-    """The rows of any of the lists."""
-    if len(lists) == 1:
-        return lists[0]
-    return np.unique(np.concatenate(lists)) if lists else no_rows
+    """The rows of any of the lists, each sorted."""
+    lists = [rows for rows in lists if len(rows)]
+    if len(lists) < 2:
+        return lists[0] if lists else no_rows
+    first = min(int(rows[0]) for rows in lists)
+    width = max(int(rows[-1]) for rows in lists) - first + 1
+    if width > 64 * sum(map(len, lists)):
+        return np.unique(np.concatenate(lists))
+    table = np.zeros(width, np.bool_)
+    for rows in lists:
+        table[rows - first] = True
+    return (np.flatnonzero(table) + first).astype(np.int32)
 
 
 # ---- in memory
@@ -230,8 +248,10 @@ class MemoryDates:
     def columns(self) -> DateColumns:
         if self._columns is None:
             numbers, start, end, first, last = self._raw
+            rows = np.array(numbers, np.int32)
             self._columns = DateColumns(
-                np.array(numbers, np.int32),
+                is_dense(rows),
+                rows,
                 np.array(start, np.int64),
                 np.array(end, np.int64),
                 np.array(first, np.int32),
@@ -267,9 +287,8 @@ class MemoryNumbers:
     def columns(self) -> NumberColumns:
         if self._columns is None:
             numbers, values, units = self._raw
-            self._columns = NumberColumns(
-                np.array(numbers, np.int32), np.array(values, np.float64), np.array(units, np.int32)
-            )
+            rows = np.array(numbers, np.int32)
+            self._columns = NumberColumns(is_dense(rows), rows, np.array(values, np.float64), np.array(units, np.int32))
         return self._columns
 
 
@@ -288,8 +307,9 @@ class MemoryPoints:
             self._raw[2].append(longitude)
 
     def columns(self) -> PointColumns:
-        rows, latitude, longitude = self._raw
-        return PointColumns(np.array(rows, np.int32), np.array(latitude), np.array(longitude))
+        numbers, latitude, longitude = self._raw
+        rows = np.array(numbers, np.int32)
+        return PointColumns(is_dense(rows), rows, np.array(latitude), np.array(longitude))
 
 
 class MemoryItems:

@@ -149,6 +149,9 @@ def _values(space: Any, rows: IntArray, key: SortKey) -> Floats:
         return np.full(len(rows), np.inf)
     columns = space.columns()
     values = columns.start if key.kind == "dates" else columns.value
+    if columns.dense and len(rows) and columns.rows[0] <= rows[0] and rows[-1] <= columns.rows[-1]:
+        place = rows - columns.rows[0]
+        return values[place].astype(np.float64)
     return _reduced(columns.rows, values, rows, key.descending)
 
 
@@ -259,31 +262,10 @@ def _table(overlay: Overlay, type: str, code: str) -> _TextTable:
 
 def _ids(overlay: Overlay, type: str, matches: Matches) -> tuple[Floats, Floats]:
     """The place of each id among the ids of the record; those of writes between them."""
-    record = overlay.record
-    first, size = overlay.stretch(type)
-    table = record.sort_tables.get((type, "_id"))
-    if table is None:
-        rows = record.file.all("SELECT row FROM name WHERE type = ? ORDER BY id", (type,))
-        table = np.empty(size)
-        table[np.array([row for (row,) in rows], np.int64) - first] = np.arange(size)
-        record.sort_tables[type, "_id"] = table
-    assert isinstance(table, np.ndarray)
-    base = table[matches.base - first]
+    file = overlay.record.file
+    first, _ = overlay.stretch(type)
+    base = file.id_place(type)[matches.base - first].astype(np.float64)
     written = [overlay.written(number).id for number in matches.new.tolist()]
-    if not written:
-        return base, np.empty(0)
-    before = {id: _count_before(overlay, type, id) for id in set(written)}
-    order = {id: number for number, id in enumerate(sorted(set(written)), 1)}
+    before = {id: file.ids_before(type, id) for id in written}
+    order = {id: number for number, id in enumerate(sorted(written), 1)}
     return base, np.array([before[id] - 1 + order[id] / (len(order) + 1) for id in written])
-
-
-def _count_before(overlay: Overlay, type: str, id: str) -> int:
-    """How many ids of the record come before this one."""
-    query = "SELECT row FROM name WHERE type = ? AND id >= ? ORDER BY id LIMIT 1"
-    found = overlay.record.file.one(query, (type, id))
-    first, size = overlay.stretch(type)
-    if found is None:
-        return size
-    table = overlay.record.sort_tables[type, "_id"]
-    assert isinstance(table, np.ndarray)
-    return int(table[found[0] - first])

@@ -5,10 +5,9 @@ numbered by type, patient and a hash of the id: a type is one stretch of rows, a
 the order tells nothing about dates. Numbers are little-endian arrays (`<i4`, `<i8`, `<f8`).
 
     header     key, value: format, version, hash, clock, synthetic, largest_id
-    type       name -> first row, count
+    type       name -> first row, count, and for each row the hash it is sorted by and the place of its id among all
     resource   row -> id, body as received
     name       (type, id) -> row
-    rank       type -> for each row the hash it is sorted by
     space      number -> type, code, role, shape (see `index.py`); a component has its composite as `parent`
     posting    (space, value, qualifier) -> rows
     column     (space, name) -> array
@@ -18,11 +17,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -34,6 +32,7 @@ from ehr.sandbox.index import (
     IntArray,
     NumberColumns,
     PointColumns,
+    is_dense,
     no_rows,
     union,
 )
@@ -56,14 +55,14 @@ APPLICATION = 0x52424B31
 """SQLite's `application_id` of a record ("RBK1")."""
 SCHEMA = """
 CREATE TABLE header(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE type(name TEXT PRIMARY KEY, first INTEGER, count INTEGER, rank BLOB) WITHOUT ROWID;
+CREATE TABLE type(name TEXT PRIMARY KEY, first INTEGER, count INTEGER, rank BLOB, id_place BLOB) WITHOUT ROWID;
 CREATE TABLE resource(row INTEGER PRIMARY KEY, id TEXT, body BLOB);
 CREATE TABLE name(type TEXT, id TEXT, row INTEGER, PRIMARY KEY(type, id)) WITHOUT ROWID;
 CREATE TABLE space(number INTEGER PRIMARY KEY, parent INTEGER, type TEXT, code TEXT, role TEXT, shape TEXT);
 CREATE TABLE posting(space INTEGER, value TEXT, qualifier TEXT, rows BLOB);
 CREATE TABLE column(space INTEGER, name TEXT, data BLOB, PRIMARY KEY(space, name)) WITHOUT ROWID;
 """
-_CACHED_LISTS = 8192
+_KEPT_BYTES, _LIST_OVERHEAD = 64 * 2**20, 512
 _BATCH = 512
 
 
@@ -103,39 +102,40 @@ class RecordFile:
             self.close()
             raise RecordError(f"{str(path)!r} is no record: it says that it is {self.header.get('format')!r}")
         self.types = {name: TypeRows(first, count) for name, first, count in rows}
-        self._rows = lru_cache(maxsize=_CACHED_LISTS)(self._read_rows)
+        self._lists = _Lists()
 
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        """A connection that no other thread uses meanwhile. A forked process starts with none."""
+    def _connection(self) -> sqlite3.Connection:
+        """A connection that no other thread uses until it is back in the pool. A forked process starts with none."""
         if os.getpid() != self._process:
             self._pool, self._process = deque(), os.getpid()
         try:
-            connection = self._pool.pop()
+            return self._pool.pop()
         except IndexError:
-            connection = sqlite3.connect(
-                f"file:{quote(str(self.path.resolve()))}?mode=ro&immutable=1", uri=True, check_same_thread=False
-            )
+            address = f"file:{quote(str(self.path.resolve()))}?mode=ro&immutable=1"
+            connection = sqlite3.connect(address, uri=True, check_same_thread=False)
             connection.execute("PRAGMA mmap_size=8589934592")
-        try:
-            yield connection
-        except sqlite3.DatabaseError as error:
-            raise RecordError(
-                f"The record {str(self.path)!r} is damaged ({error}); build or import it again"
-            ) from error
-        finally:
-            self._pool.append(connection)
+            return connection
 
     def all(self, query: str, arguments: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """Every row of a query."""
-        with self._connection() as connection:
+        connection = self._connection()
+        try:
             return connection.execute(query, arguments).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise self._damaged(str(error)) from error
+        finally:
+            self._pool.append(connection)
 
     def one(self, query: str, arguments: tuple[Any, ...] = ()) -> tuple[Any, ...] | None:
         """The first row of a query."""
-        with self._connection() as connection:
+        connection = self._connection()
+        try:
             found: tuple[Any, ...] | None = connection.execute(query, arguments).fetchone()
             return found
+        except sqlite3.DatabaseError as error:
+            raise self._damaged(str(error)) from error
+        finally:
+            self._pool.append(connection)
 
     def _damaged(self, how: str) -> RecordError:
         return RecordError(f"The record {str(self.path)!r} is damaged ({how}); build or import it again")
@@ -177,19 +177,56 @@ class RecordFile:
         found = self.one("SELECT rank FROM type WHERE name = ?", (type,))
         return np.frombuffer(found[0], "<u8") if found else np.empty(0, np.uint64)
 
+    def id_place(self, type: str) -> IntArray:
+        """The place of each row's id among the sorted ids of its type, in row order."""
+        found = self.one("SELECT id_place FROM type WHERE name = ?", (type,))
+        return np.frombuffer(found[0], "<i4") if found else no_rows
+
+    def ids_before(self, type: str, id: str) -> int:
+        """How many ids of a type come before this one."""
+        found = self.one("SELECT row FROM name WHERE type = ? AND id >= ? ORDER BY id LIMIT 1", (type, id))
+        first, size = self.types.get(type, TypeRows(0, 0))
+        return size if found is None else int(self.id_place(type)[found[0] - first])
+
     # ---- arrays
 
     def rows(self, query: str, *arguments: Any) -> IntArray:
         """The rows of all posting lists that a query finds. The array is shared: do not write to it."""
-        return self._rows(query, arguments)
-
-    def _read_rows(self, query: str, arguments: tuple[Any, ...]) -> IntArray:
-        return union([np.frombuffer(blob, "<i4") for (blob,) in self.all(query, arguments)])
+        found = self._lists.get((query, arguments))
+        if found is None:
+            found = union([np.frombuffer(blob, "<i4") for (blob,) in self.all(query, arguments)])
+            self._lists.put((query, arguments), found)
+        return found
 
     def column(self, space: int, name: str, dtype: str) -> NDArray[Any] | None:
         """A column of a space; `None` where there is none."""
         found = self.one("SELECT data FROM column WHERE space = ? AND name = ?", (space, name))
         return None if found is None else np.frombuffer(found[0], dtype)
+
+
+class _Lists:
+    """The lists read last, up to a size in all."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Any, IntArray] = OrderedDict()
+        self._size = 0
+        self._lock = Lock()
+
+    def get(self, key: Any) -> IntArray | None:
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+            return found
+
+    def put(self, key: Any, rows: IntArray) -> None:
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = rows
+                self._size += rows.nbytes + _LIST_OVERHEAD
+            while self._size > _KEPT_BYTES:
+                _, dropped = self._kept.popitem(last=False)
+                self._size -= dropped.nbytes + _LIST_OVERHEAD
 
 
 def _check(path: Path) -> None:
@@ -301,8 +338,10 @@ class StoredDates(_StoredColumns):
 
     def columns(self) -> DateColumns:
         if self._columns is None:
+            rows = self._rows()
             self._columns = DateColumns(
-                self._rows(),
+                is_dense(rows),
+                rows,
                 self._column("start", "<i8"),
                 self._column("end", "<i8"),
                 self._column("first_day", "<i4"),
@@ -326,7 +365,9 @@ class StoredNumbers(_StoredColumns):
 
     def columns(self) -> NumberColumns:
         if self._columns is None:
-            self._columns = NumberColumns(self._rows(), self._column("value", "<f8"), self._column("unit", "<i4"))
+            rows = self._rows()
+            value, unit = self._column("value", "<f8"), self._column("unit", "<i4")
+            self._columns = NumberColumns(is_dense(rows), rows, value, unit)
         return self._columns
 
 
@@ -334,7 +375,8 @@ class StoredPoints(_StoredColumns):
     """Places in the file."""
 
     def columns(self) -> PointColumns:
-        return PointColumns(self._rows(), self._column("latitude", "<f8"), self._column("longitude", "<f8"))
+        rows = self._rows()
+        return PointColumns(is_dense(rows), rows, self._column("latitude", "<f8"), self._column("longitude", "<f8"))
 
 
 class StoredItems:
