@@ -105,7 +105,7 @@ class RecordInfo(Value):
 
 
 class PlannedAgent(Value):
-    """How many episodes an agent would play. `stored` of them are there already."""
+    """How many episodes an agent would play."""
 
     agent: str
     kind: str
@@ -113,7 +113,10 @@ class PlannedAgent(Value):
 
 
 class PlanDocument(Value):
-    """`readback run --dry-run --json`: what would be played."""
+    """`readback run --dry-run --json`: what would be played.
+
+    `model_calls` and `cost_usd` are guesses; `cost_usd` is null where a price is unknown, and `why` says whose.
+    """
 
     format: Literal["readback.plan/1"] = "readback.plan/1"
     suite: str
@@ -122,12 +125,17 @@ class PlanDocument(Value):
     seed: int | None
     tasks: int
     templates: dict[str, int]
+    kinds: dict[str, int]
     undrawn: dict[str, str]
     conditions: tuple[str, ...]
     variants: tuple[dict[str, Any], ...]
     repeats: int
     agents: tuple[PlannedAgent, ...]
     episodes: int
+    model_calls: int
+    model_calls_at_most: int
+    cost_usd: float | None
+    why: str | None
 
 
 class Unsound(Value):

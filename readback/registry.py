@@ -26,25 +26,28 @@ _SUITES = {"ehr": "readback.suites.ehr"}
 class UnknownNameError(ValueError):
     """There is nothing of this name. The message is one sentence with the nearest names."""
 
-    def __init__(self, kind: str, name: str, known: Collection[str], how_to_list: str = "") -> None:
+    def __init__(self, kind: str, name: str, known: Collection[str], more: str = "") -> None:
         close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
         if close:
             hint = f"; did you mean {' or '.join(map(repr, close))}?"
         elif len(known) <= 12:
-            hint = f"; there is {', '.join(map(repr, sorted(known))) or 'none'}"
+            hint = f"; choose from {', '.join(sorted(known))}" if known else ""
         else:
             hint = ""
-        listed = f" ({how_to_list} lists them)" if how_to_list else ""
-        super().__init__(f"there is no {kind} {name!r}{hint}{listed}")
+        super().__init__(f"there is no {kind} {name!r}{hint}{more}")
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a user chose about a suite; None is the suite's own default. `say` is told what takes long."""
+    """What a user chose about a suite; None is the suite's own default.
+
+    `say` is told in a sentence what is about to take long, `progress` how far it is: stage, done, of how many.
+    """
 
     record: Path | None = None
     seed: int | None = None
     say: Callable[[str], None] = lambda sentence: None
+    progress: Callable[[str, int, int | None], None] = lambda stage, done, of: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,6 @@ def suite_names() -> list[str]:
 def suite_source(name: str) -> SuiteSource:
     """The suite of this name. Raises `UnknownNameError`."""
     if name not in _SUITES:
-        raise UnknownNameError("suite", name, _SUITES, "readback list suites")
+        raise UnknownNameError("suite", name, _SUITES, " (all: readback list suites)")
     source: SuiteSource = import_module(_SUITES[name]).SOURCE
     return source

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from readback.cli import listing, showing, verifying
+from readback.cli import listing, recording, running, scoring, showing, verifying
 from readback.cli.ending import DONE, INCOMPLETE
 from readback.cli.faults import explain
 from readback.cli.output import note, result
@@ -40,8 +40,13 @@ def _root(
     pass
 
 
+app.command("run")(running.run)
+app.command("resume")(running.resume)
+app.command("score")(scoring.score)
 app.command("show")(showing.show)
+app.command("report")(scoring.report)
 app.command("verify")(verifying.verify)
+app.add_typer(recording.app, name="record")
 app.add_typer(listing.app, name="list")
 app.command("schema")(listing.schema)
 

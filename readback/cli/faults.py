@@ -14,12 +14,15 @@ from readback.cli.output import note
 
 SENTENCES = (
     "ehr.sandbox.storage.RecordError",
-    "ehr.verify.cases.BadCase",
+    "ehr.verify.cases.CaseError",
+    "harness.cache.CacheError",
     "harness.plan.PlanError",
     "harness.program.ProgramError",
     "harness.runfolder.RunFolderError",
     "readback.cli.ending.Mistake",
+    "readback.records.DefaultRecordError",
     "readback.registry.UnknownNameError",
+    "readback.running.SettingError",
     "readback.summary.ledger.LedgerError",
 )
 """The exceptions of all rooms whose message is a sentence for the user. By name, so that saying one imports nothing."""

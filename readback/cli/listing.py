@@ -43,5 +43,5 @@ def schema(
         result("\n".join(NAMES))
         return
     if name not in NAMES:
-        raise UnknownNameError("schema", name, NAMES, "readback schema")
+        raise UnknownNameError("schema", name, NAMES, " (all: readback schema)")
     result(json.dumps(schema_of(name), indent=2, ensure_ascii=False))

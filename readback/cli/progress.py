@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
 _LINES = 10
 """So many plain lines at the most, one for each tenth of the work."""
+_QUIET = 2.0
+"""Seconds between two plain lines: what is done at once needs none."""
 
 
 class Meter:
@@ -26,7 +30,7 @@ class Meter:
         self._bar: Progress | None = None
         self._row: TaskID | None = None
         self._said = 0
-        self._began = time.monotonic()
+        self._began = self._spoke = time.monotonic()
 
     def __enter__(self) -> Self:
         if is_terminal(sys.stderr):
@@ -62,7 +66,23 @@ class Meter:
             self._bar.update(self._row, completed=done, total=self._of, last=last)
             return
         tenth = done * _LINES // self._of if self._of else 0
-        if tenth > self._said:
-            self._said = tenth
-            seconds = time.monotonic() - self._began
-            note(f"{self._label}: {done} of {self._of}{self._unit} ({seconds:.0f} s)")
+        now = time.monotonic()
+        if tenth > self._said and now - self._spoke >= _QUIET:
+            self._said, self._spoke = tenth, now
+            note(f"{self._label}: {done} of {self._of}{self._unit} ({now - self._began:.0f} s)")
+
+
+@contextmanager
+def stages() -> Iterator[Callable[[str, int, int | None], None]]:
+    """Progress of work in stages, one meter after the other: is told the stage, what is done, and of how many."""
+    with ExitStack() as stack:
+        current: tuple[str, Meter] | None = None
+
+        def at(stage: str, done: int, of: int | None) -> None:
+            nonlocal current
+            if current is None or current[0] != stage:
+                stack.close()
+                current = stage, stack.enter_context(Meter(f"{stage} resources", of))
+            current[1].at(done, of)
+
+        yield at

@@ -22,11 +22,11 @@ def verify(
     ] = False,
 ) -> int:
     """Judge write logs recorded elsewhere: play each on a fork, and say whether it agrees with its stated verdict."""
+    if not cases.is_file():
+        raise Mistake(f"{str(cases)!r} is no file; name a file of cases, one JSON object a line (docs/state.md)")
     from ehr.verify.cases import play, read
     from readback.visible import in_line
 
-    if not cases.is_file():
-        raise Mistake(f"{str(cases)!r} is no file; name a file of cases, one JSON object a line (docs/state.md)")
     played: list[Played] = []
     for case in read(cases):
         came = play(case)

@@ -1,0 +1,153 @@
+"""What `run`, `resume` and `score` have in common: the open suite, the work with its progress, the table at the end."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from readback.cli.ending import DONE, INCOMPLETE, MISSED, Mistake, worst
+from readback.cli.faults import faults_kept_in
+from readback.cli.output import document, is_terminal, note
+from readback.cli.progress import Meter, stages
+
+if TYPE_CHECKING:
+    from harness.limits import Budget
+    from harness.plan import Plan
+    from harness.runfolder import RunFolder
+    from harness.runner import Progress, Report
+    from harness.suite import Suite
+    from readback.registry import SuiteSource
+    from readback.running import Options
+    from readback.summary import Summary, Threshold
+
+REPORT = "report.html"
+
+_MODEL_JOBS = 4
+"""Episodes at once where a model is waited for."""
+_PROBLEMS = 20
+"""Problems that are printed; the rest is counted."""
+_WIDTH = 120
+"""The width of a table that is written to a file or another program."""
+
+
+def warn(sentence: str) -> None:
+    """Say what is not as it should be, and go on."""
+    note(f"warning: {sentence}")
+
+
+def thresholds_of(texts: Sequence[str] | None) -> list[Threshold]:
+    """What `--fail-under` states."""
+    from readback.summary import read_threshold
+
+    try:
+        return [read_threshold(text) for text in texts or ()]
+    except ValueError as problem:
+        raise Mistake(f"--fail-under: {problem}") from None
+
+
+@contextmanager
+def opened(source: SuiteSource, options: Options) -> Iterator[Suite]:
+    """The suite of these options, ready to be played."""
+    from readback.registry import Choices
+
+    record = None if options.record is None else Path(options.record)
+    with ExitStack() as stack:
+        with stages() as progress:
+            choices = Choices(record=record, seed=options.seed, say=note, progress=progress)
+            suite = stack.enter_context(source.open(choices))
+        yield suite
+
+
+def carry_out(
+    plan: Plan, folder: RunFolder, thresholds: Sequence[Threshold], *, jobs: int | None, budget: Budget, as_json: bool
+) -> int:
+    """Play what is missing in the folder, conclude, and say where it is and what may come next."""
+    try:
+        with faults_kept_in(folder.path):
+            report = _play(plan, folder, jobs, budget)
+            if report is None:
+                return INCOMPLETE
+            say_problems(report.problems)
+            code = conclude(folder, thresholds, as_json=as_json)
+    except KeyboardInterrupt:
+        note(f"readback: interrupted; what was finished is kept: go on by readback resume {folder.path}")
+        return INCOMPLETE
+    _say_next(plan, folder, report)
+    return INCOMPLETE if report.interrupted else code
+
+
+def _play(plan: Plan, folder: RunFolder, jobs: int | None, budget: Budget) -> Report | None:
+    """Play what is missing, with progress. None where the folder could not be written any more; that was said."""
+    from harness.runfolder import RunFolderError
+    from harness.runner import execute
+
+    models = any(not isinstance(agent, str) and agent.kind == "model" for agent in plan.agents)
+    with Meter(plan.suite.name, len(plan.episodes), unit="episodes") as meter:
+
+        def progress(at: Progress) -> None:
+            spent = f", {at.spent_usd:.2f} USD" if at.spent_usd else ""
+            last = "" if at.episode is None else f"{at.episode.agent} {at.episode.ending}{spent}"
+            meter.at(at.done, at.planned, last)
+
+        # What the user's own programs print is no result of ours.
+        with redirect_stdout(sys.stderr):
+            try:
+                return execute(
+                    plan, folder, jobs=jobs or (_MODEL_JOBS if models else 1), budget=budget, progress=progress
+                )
+            except RunFolderError as problem:
+                failure = problem
+    note(f"readback: {failure}")
+    return None
+
+
+def conclude(folder: RunFolder, thresholds: Sequence[Threshold], *, as_json: bool) -> int:
+    """Write the report, print the table or the summary, and give the exit code that the run deserves."""
+    from readback.report import write_report
+    from readback.summary import shortfalls, summary_of
+
+    run = str(folder.path)
+    summary = summary_of(folder)
+    write_report(folder, folder.path / REPORT, run=run)
+    if as_json:
+        document(summary)
+    else:
+        show_table(summary)
+    missed = shortfalls(summary, thresholds)
+    for shortfall in missed:
+        note(f"threshold missed: {shortfall}")
+    return worst(INCOMPLETE if summary.incomplete else DONE, MISSED if missed else DONE)
+
+
+def _say_next(plan: Plan, folder: RunFolder, report: Report) -> None:
+    run = folder.path
+    note(f"The run is in {run}, its report in {run / REPORT}.")
+    if not report.is_complete:
+        note(f"  go on with what is missing:   readback resume {run}")
+    note(f"  see what failed, and why:     readback show {run} --failed")
+    if all(isinstance(agent, str) for agent in plan.agents):
+        note(f"  measure a model beside them:  readback run {plan.suite.name} --agent openai:MODEL")
+
+
+def show_table(summary: Summary) -> None:
+    """The tables of a run on stdout."""
+    from rich.console import Console
+
+    from readback.tables import screen_of, show
+
+    looking = is_terminal(sys.stdout)
+    console = Console(highlight=False) if looking else Console(highlight=False, width=_WIDTH, no_color=True)
+    show(screen_of(summary), console)
+
+
+def say_problems(problems: Sequence[str]) -> None:
+    """What did not go as it should, each sentence once."""
+    counts = Counter(problems)
+    for sentence, times in list(counts.items())[:_PROBLEMS]:
+        warn(sentence if times == 1 else f"{sentence} ({times} times)")
+    if len(counts) > _PROBLEMS:
+        warn(f"and {len(counts) - _PROBLEMS} more of the kind")

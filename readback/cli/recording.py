@@ -1,0 +1,165 @@
+"""`readback record build|import|export|info`: the records that tasks are played on."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated
+
+import typer
+
+from readback.cli.ending import Mistake
+from readback.cli.numbers import whole
+from readback.cli.output import document, note, result
+from readback.cli.progress import stages
+
+if TYPE_CHECKING:
+    from ehr.sandbox import Record
+
+app = typer.Typer(help="Build, import, export and describe records.", no_args_is_help=True, rich_markup_mode=None)
+
+Out = Annotated[Path | None, typer.Option("--out", metavar="RECORD", help="The record's file.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
+RecordPath = Annotated[Path, typer.Argument(metavar="RECORD", help="The record's file.")]
+
+_FOLDER = Path("records")
+
+
+@app.command()
+def build(
+    patients: Annotated[int | None, typer.Option(parser=whole(1), metavar="N", help="How many patients.")] = None,
+    seed: Annotated[int | None, typer.Option(parser=whole(0), metavar="N", help="The seed; 1 if none.")] = None,
+    preset: Annotated[str | None, typer.Option(help="A record of a known shape: default or medagentbench.")] = None,
+    out: Out = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Build a synthetic record: nobody in it is real."""
+    from ehr.sandbox import Record
+    from ehr.tasks import synthetic
+    from readback.registry import UnknownNameError
+
+    seed = synthetic.SEED if seed is None else seed
+    clock = synthetic.CLOCK
+    if preset is not None:
+        if preset not in synthetic.PRESETS:
+            raise UnknownNameError("preset", preset, synthetic.PRESETS)
+        if patients is not None:
+            raise Mistake(f"--preset {preset} fixes the number of patients; leave out --patients {patients}")
+        made, clock, name = synthetic.preset(preset, seed=seed), synthetic.PRESETS[preset], preset
+    else:
+        patients = synthetic.PATIENTS if patients is None else patients
+        made, name = synthetic.generate(patients=patients, seed=seed), f"synthetic-{patients}"
+    path = _free(out or _FOLDER / f"{name}-seed{seed}.record", force)
+    with stages() as progress, Record.build(made, path, clock=clock, synthetic=True, progress=progress) as record:
+        _describe(record, path, as_json)
+    _suggest(path)
+
+
+@app.command()
+def info(
+    record: RecordPath,
+    check: Annotated[bool, typer.Option("--check", help="Read every resource and check the content hash.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Say what a record holds."""
+    from ehr.sandbox import Record
+
+    with Record.open(record) as opened:
+        if check:
+            opened.verify()
+        _describe(opened, record, as_json)
+
+
+@app.command()
+def export(
+    record: RecordPath,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="The file, .gz to compress; stdout if none.")
+    ] = None,
+    type: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Only resources of this type.")] = None,
+    force: Force = False,
+) -> None:
+    """Write a record's resources as NDJSON, their bytes as they came."""
+    from ehr.sandbox import Record
+    from readback.registry import UnknownNameError
+
+    with Record.open(record) as opened:
+        if type is not None and type not in opened.counts:
+            raise UnknownNameError("resource type", type, opened.counts, f" (all: readback record info {record})")
+        if out is None:
+            _write(opened, type, sys.stdout.buffer)
+            return
+        path = _free(out, force)
+        with _whole(path) as file:
+            count = _write(opened, type, file)
+    note(f"{count:,} resources written to {path}")
+
+
+def _write(record: Record, type: str | None, file: IO[bytes]) -> int:
+    count = 0
+    for body in record.iterate(type):
+        # In JSON a raw new line can only stand between elements, where a blank says the same.
+        file.write(body.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n")
+        count += 1
+    file.flush()
+    return count
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[IO[bytes]]:
+    """A file that appears under its name only when all of it is written."""
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        with temporary.open("wb") as raw:
+            if path.suffix == ".gz":
+                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
+                    yield packed  # type: ignore[misc]
+            else:
+                yield raw
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _free(path: Path, force: bool) -> Path:
+    """The path, with its folder made. A file that is there is not replaced unless it is asked for."""
+    if path.is_dir():
+        raise Mistake(f"{str(path)!r} is a folder; name a file with --out")
+    if path.exists() and not force:
+        raise Mistake(f"{str(path)!r} is there already; name another with --out, or replace it with --force")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _describe(record: Record, path: Path, as_json: bool) -> None:
+    from readback.cli.pages import columns
+    from readback.documents import RecordInfo
+
+    described = RecordInfo(
+        path=str(path),
+        hash=record.hash,
+        clock=record.clock,
+        synthetic=record.synthetic,
+        resources=sum(record.counts.values()),
+        counts=dict(record.counts),
+        bytes=path.stat().st_size,
+    )
+    if as_json:
+        document(described)
+        return
+    result(f"record     {path}")
+    result(f"hash       {described.hash}")
+    result(f"clock      {described.clock}")
+    result(f"synthetic  {'yes' if described.synthetic else 'no: it is not sent to a hosted model'}")
+    result(f"size       {described.bytes / 1e6:,.1f} MB, {described.resources:,} resources")
+    for line in columns((type, f"{count:>9,}") for type, count in described.counts.items()):
+        result(f"  {line}")
+
+
+def _suggest(path: Path) -> None:
+    note(f"run the tasks on it with: readback run ehr --record {path}")

@@ -1,0 +1,212 @@
+"""`readback run` and `resume`: from names to a run folder, its table and its report."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from readback.cli.ending import DONE, Mistake
+from readback.cli.numbers import amount, whole
+from readback.cli.output import note
+from readback.cli.planning import show_plan
+from readback.cli.playing import carry_out, conclude, opened, thresholds_of, warn
+
+if TYPE_CHECKING:
+    from harness.plan import Plan
+    from harness.runfolder import RunFolder
+    from harness.suite import Suite
+    from readback.running import Options
+
+_RUNS = Path("runs")
+
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]
+Jobs = Annotated[
+    int | None, typer.Option(parser=whole(1, 256), metavar="N", help="Episodes at once; 4 with a model, else 1.")
+]
+Dollars = Annotated[
+    float | None, typer.Option("--budget", parser=amount, metavar="USD", help="Make no model call beyond this.")
+]
+FailUnder = Annotated[
+    list[str] | None,
+    typer.Option("--fail-under", metavar="MEASURE=RATE", help="Exit 1 where an agent is under it, as success=0.8."),
+]
+External = Annotated[
+    bool, typer.Option("--allow-external", help="Send a record that is not synthetic to a hosted model.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as one JSON document and nothing else.")]
+RecordPath = Annotated[
+    Path | None, typer.Option("--record", metavar="RECORD", help="The record's file; else the default synthetic one.")
+]
+CacheMode = Annotated[
+    Literal["off", "use", "only"] | None,
+    typer.Option("--cache", help="Replies of models kept from earlier: ask always, use them, or use only them."),
+]
+
+
+def run(
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help="The suite; readback list suites.")],
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="openai:MODEL, anthropic:MODEL, python:MODULE:CALLABLE or a baseline."),
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Another server for models, such as http://127.0.0.1:8000/v1.")
+    ] = None,
+    condition: Annotated[
+        list[str] | None, typer.Option(metavar="NAME[=FILE]", help="default, grounded, or your own prompt's file.")
+    ] = None,
+    record: RecordPath = None,
+    task: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this task, or template.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(parser=whole(1), metavar="N", help="So many tasks at most, spread over templates.")
+    ] = None,
+    repeats: Annotated[int, typer.Option(parser=whole(1), metavar="N", help="Play each task so often.")] = 1,
+    seed: Annotated[
+        int | None, typer.Option(parser=whole(0), metavar="N", help="The seed the tasks are drawn by; 1 if none.")
+    ] = None,
+    jobs: Jobs = None,
+    budget: Dollars = None,
+    max_turns: Annotated[
+        int | None, typer.Option(parser=whole(1), metavar="N", help="A model's turns in an episode; 40 if none.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(parser=whole(1), metavar="N", help="A model's tokens in an episode, both ways.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(parser=amount, metavar="S", help="An agent's time for an episode; 900 if none.")
+    ] = None,
+    cache: CacheMode = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be played, and play nothing.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="The run's folder; else runs/SUITE-N.")] = None,
+    fail_under: FailUnder = None,
+    allow_external: External = False,
+    as_json: Json = False,
+) -> int:
+    """Run a suite: agents beside the baselines that a score needs."""
+    from harness.estimate import estimate
+    from harness.limits import Budget
+    from harness.plan import make_plan
+    from readback.registry import suite_source
+    from readback.running import VARIANT, Options, agents_of, conditions_of, refuse_to_send_out, tasks_of
+
+    source = suite_source(suite)
+    thresholds = thresholds_of(fail_under)
+    options = Options(
+        agents=tuple(agent or ()), base_url=base_url, record=None if record is None else str(record), seed=seed,
+        max_turns=max_turns, max_tokens=max_tokens, seconds=seconds, cache=cache or "use",
+    )  # fmt: skip
+    _refuse_used(out)
+    purse = Budget(budget)
+    agents = agents_of(options, source, purse)
+    with opened(source, options) as ready:
+        if not allow_external:
+            refuse_to_send_out(ready, agents)
+        plan = make_plan(
+            ready,
+            agents,
+            tasks=tasks_of(ready, task or (), limit),
+            conditions=conditions_of(ready, condition or ()),
+            variants=(VARIANT,),
+            repeats=repeats,
+        )
+        undrawn = source.undrawn(ready)
+        for template, reason in undrawn.items():
+            warn(f"template {template!r} has no tasks on this record: {reason}")
+        expected = estimate(plan)
+        if dry_run:
+            show_plan(plan, expected, undrawn, as_json=as_json)
+            return DONE
+        if budget is not None and expected.why:
+            raise Mistake(
+                f"a budget of {budget} USD cannot be kept: {expected.why}; leave --budget out, or say the price"
+            )
+        with _made(out, plan, options) as folder:
+            return carry_out(plan, folder, thresholds, jobs=jobs, budget=purse, as_json=as_json)
+
+
+def resume(
+    run: RunPath,
+    record: RecordPath = None,
+    jobs: Jobs = None,
+    budget: Dollars = None,
+    cache: CacheMode = None,
+    fail_under: FailUnder = None,
+    allow_external: External = False,
+    as_json: Json = False,
+) -> int:
+    """Go on with a run: play what is missing or unscored."""
+    from harness.limits import Budget
+    from harness.plan import resume_plan
+    from harness.runfolder import RunFolder
+    from readback.registry import suite_source
+    from readback.running import Options, agents_of, refuse_to_send_out
+
+    thresholds = thresholds_of(fail_under)
+    purse = Budget(budget)
+    with RunFolder.append(run, warn=warn) as folder:
+        if _is_finished(folder):
+            note(f"{run} is finished: there is nothing left to play.")
+            return conclude(folder, thresholds, as_json=as_json)
+        source = suite_source(str(folder.about["suite"]))
+        options = Options.model_validate(folder.about["options"])
+        options = options.model_copy(
+            update={
+                "agents": tuple(agent["name"] for agent in folder.about["agents"]),
+                "record": options.record if record is None else str(record),
+                "cache": cache or options.cache,
+            }
+        )
+        agents = agents_of(options, source, purse)
+        with opened(source, options) as ready:
+            _refuse_other_record(folder, ready)
+            if not allow_external:
+                refuse_to_send_out(ready, agents)
+            plan = resume_plan(ready, agents, folder)
+            return carry_out(plan, folder, thresholds, jobs=jobs, budget=purse, as_json=as_json)
+
+
+def _refuse_used(out: Path | None) -> None:
+    """A folder that holds something is refused before the work, not after it."""
+    if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        hint = f"go on with it by readback resume {out}" if (out / "run.json").exists() else "name another with --out"
+        raise Mistake(f"{str(out)!r} is there already; {hint}")
+
+
+def _made(out: Path | None, plan: Plan, options: Options) -> RunFolder:
+    """The run's folder: the one that was named, or the first that is free."""
+    from harness.runfolder import RunFolder, RunFolderError
+
+    about = plan.about(command=["readback", *sys.argv[1:]], options=options.model_dump(mode="json"))
+    if out is not None:
+        return RunFolder.create(out, about, plan.tasks, warn=warn)
+    for number in itertools.count(1):
+        path = _RUNS / f"{plan.suite.name}-{number}"
+        if path.exists():
+            continue
+        try:
+            return RunFolder.create(path, about, plan.tasks, warn=warn)
+        except RunFolderError:
+            if not path.exists():  # else another run took the number in this moment
+                raise
+    raise AssertionError("numbers do not end")
+
+
+def _is_finished(folder: RunFolder) -> bool:
+    from harness.trace import UNSCORED_ENDINGS
+
+    endings = folder.endings()
+    scored = all(ending not in UNSCORED_ENDINGS for ending in endings.values())
+    return scored and len(endings) >= folder.about["planned"] and folder.judged() >= endings.keys()
+
+
+def _refuse_other_record(folder: RunFolder, suite: Suite) -> None:
+    before, now = folder.about.get("record"), suite.about.get("record")
+    if before and now and before["hash"] != now["hash"]:
+        raise Mistake(
+            f"{str(folder.path)!r} was played on the record {before['hash']}, and this one is {now['hash']};"
+            " name the right one with --record"
+        )

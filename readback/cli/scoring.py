@@ -1,0 +1,35 @@
+"""`readback score` and `report`: what can be made again from a run folder alone."""
+
+from __future__ import annotations
+
+from readback.cli.output import note, result
+from readback.cli.playing import REPORT, conclude, say_problems, thresholds_of, warn
+from readback.cli.progress import Meter
+from readback.cli.running import FailUnder, Json, RunPath
+
+
+def score(run: RunPath, fail_under: FailUnder = None, as_json: Json = False) -> int:
+    """Judge a run again from its folder alone: no model, no server, no record."""
+    from harness.runfolder import RunFolder
+    from harness.runner import score as judge_again
+    from readback.cli.faults import faults_kept_in
+    from readback.registry import suite_source
+
+    thresholds = thresholds_of(fail_under)
+    with RunFolder.append(run, warn=warn) as folder, faults_kept_in(folder.path):
+        source = suite_source(str(folder.about["suite"]))
+        of = len(folder.endings())
+        with Meter("judging", of, unit="episodes") as meter:
+            report = judge_again(folder, source.judge, progress=lambda done: meter.at(done))
+        say_problems(report.problems)
+        note(f"{report.judged_again} episodes were judged again.")
+        return conclude(folder, thresholds, as_json=as_json)
+
+
+def report(run: RunPath) -> None:
+    """Write a run's report.html again."""
+    from harness.runfolder import RunFolder
+    from readback.report import write_report
+
+    folder = RunFolder.open(run, warn=warn)
+    result(str(write_report(folder, folder.path / REPORT, run=str(folder.path))))

@@ -1,0 +1,217 @@
+"""What a run is made of, from names: the suite, the agents, the conditions, and what is kept to make them again."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import ConfigDict
+
+from harness.values import Value
+from readback.records import cache_folder
+from readback.registry import SuiteSource, UnknownNameError
+
+if TYPE_CHECKING:
+    from harness.agent import Agent
+    from harness.cache import Cache
+    from harness.limits import Budget
+    from harness.suite import Suite
+    from harness.task import Task
+
+VARIANT: Mapping[str, Any] = {"validation": "hapi", "fault": None, "protocol": "tools"}
+"""The variant of headline figures."""
+
+CacheMode = Literal["off", "use", "only"]
+
+_PROVIDERS = ("openai", "anthropic")
+_FORMS = ("openai:MODEL", "anthropic:MODEL", "python:MODULE:CALLABLE")
+
+
+class SettingError(ValueError):
+    """What was asked for cannot be run. The message is one sentence for the user."""
+
+
+class Options(Value):
+    """What a run keeps beside its plan, to make its suite and agents again. None is the default of the part it is for.
+
+    Keys come from the environment each time and are no part of it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    agents: tuple[str, ...] = ()
+    base_url: str | None = None
+    record: str | None = None
+    seed: int | None = None
+    max_turns: int | None = None
+    max_tokens: int | None = None
+    seconds: float | None = None
+    cache: CacheMode = "use"
+
+
+def agents_of(options: Options, source: SuiteSource, budget: Budget) -> list[Agent | str]:
+    """The agents by name, and beside them the baselines without which their score says little.
+
+    A name is `openai:MODEL` or `anthropic:MODEL` (`?temperature=0&seed=1` behind it goes into each request),
+    `python:MODULE:CALLABLE`, or a baseline of the suite; without any, all baselines. Raises `UnknownNameError`, and
+    what says in one sentence why an agent cannot be made.
+    """
+    names = options.agents or tuple(source.baselines)
+    providers = sorted({name.partition(":")[0] for name in names} & set(_PROVIDERS))
+    if options.base_url and len(providers) != 1:
+        raise SettingError(
+            f"the base URL {options.base_url!r} is for the models of one provider, and"
+            f" {' and '.join(providers) or 'no model'} is named; add --agent openai:MODEL, or leave it out"
+        )
+    agents = [_agent(name, options, source, budget) for name in names]
+    return [*agents, *(name for name in source.beside if name not in names)]
+
+
+def _agent(name: str, options: Options, source: SuiteSource, budget: Budget) -> Agent | str:
+    kind, colon, rest = name.partition(":")
+    if name in source.baselines:
+        return name
+    if kind == "python" and colon:
+        from harness.program import SECONDS, load_program
+
+        return load_program(name, seconds=options.seconds or SECONDS)
+    if kind in _PROVIDERS and colon and rest:
+        return _model(kind, rest, options, budget)
+    if kind in (*_PROVIDERS, "python"):
+        raise SettingError(f"{name!r} is no agent; write {' or '.join(_FORMS)}")
+    raise UnknownNameError("agent", name, source.baselines, f"; or write {' or '.join(_FORMS)}")
+
+
+def _model(provider: str, rest: str, options: Options, budget: Budget) -> Agent:
+    from harness.limits import Limits
+    from harness.loop import ModelAgent
+    from harness.models.anthropic import anthropic_model
+    from harness.models.exchange import Exchange
+    from harness.models.openai import openai_model
+
+    model, question, settings = rest.partition("?")
+    make = openai_model if provider == "openai" else anthropic_model
+    exchange = Exchange(cache=_replies(options.cache))
+    given = _settings(settings, f"{provider}:{rest}") if question else {}
+    limits = Limits()
+    limits = Limits(
+        turns=options.max_turns or limits.turns, tokens=options.max_tokens, seconds=options.seconds or limits.seconds
+    )
+    return ModelAgent(
+        make(model, base_url=options.base_url, options=given, exchange=exchange),
+        limits=limits,
+        budget=budget,
+        label=f"{provider}:{rest}" if question else None,
+    )
+
+
+def _settings(text: str, name: str) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    for part in text.split("&"):
+        key, equals, value = part.partition("=")
+        if not key or not equals:
+            raise SettingError(f"{part!r} in {name!r} is no setting; write openai:MODEL?temperature=0&seed=1")
+        try:
+            settings[key] = json.loads(value)
+        except ValueError:
+            settings[key] = value
+    return settings
+
+
+def _replies(mode: CacheMode) -> Cache | None:
+    from harness.cache import Cache, CacheError
+
+    if mode == "off":
+        return None
+    path = cache_folder() / "replies.sqlite"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise CacheError(
+            f"the replies of models cannot be kept in {str(path.parent)!r} ({problem.strerror}); set XDG_CACHE_HOME to"
+            " a folder that can be written, or go without by --cache off"
+        ) from None
+    return Cache(path, mode)
+
+
+def refuse_to_send_out(suite: Suite, agents: Sequence[Agent | str]) -> None:
+    """Raises `SettingError` where a record that is not synthetic would go to a model that is not on this machine."""
+    record = suite.about.get("record")
+    if not record or record.get("synthetic"):
+        return
+    for agent in agents:
+        url = "" if isinstance(agent, str) else getattr(agent, "settings", {}).get("base_url", "")
+        if url and not is_loopback(url):
+            name = agent if isinstance(agent, str) else agent.name
+            raise SettingError(
+                f"the record is not marked synthetic, and {name} is at {url}: its patients' data would leave this"
+                " machine; if that is allowed, say so with --allow-external"
+            )
+
+
+def conditions_of(suite: Suite, named: Sequence[str]) -> dict[str, str]:
+    """The conditions by name with their prompts.
+
+    `named` are `NAME`, of the suite, or `NAME=FILE`, a prompt of the user's; without any, it is the suite's `default`. Raises `SettingError` and `UnknownNameError`.
+    """
+    chosen: dict[str, str] = {}
+    for text in named or ("default",):
+        name, equals, file = text.partition("=")
+        if name in chosen:
+            raise SettingError(f"the condition {name!r} is named twice; give each its own name")
+        if not equals:
+            if name not in suite.conditions:
+                raise UnknownNameError("condition", name, suite.conditions, "; your own prompt is named by NAME=FILE")
+            chosen[name] = suite.conditions[name]
+        else:
+            chosen[name] = _prompt(name, Path(file), suite)
+    return chosen
+
+
+def _prompt(name: str, file: Path, suite: Suite) -> str:
+    if not name or not str(file) or str(file) == ".":
+        raise SettingError(f"{name}={str(file)!r} is no condition; write NAME=FILE, such as mine=prompt.txt")
+    if name in suite.conditions:
+        raise SettingError(f"{name!r} is the suite's own condition; give the prompt in {str(file)!r} another name")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as problem:
+        raise SettingError(
+            f"the prompt {str(file)!r} of condition {name!r} cannot be read: {problem.strerror}"
+        ) from None
+    except UnicodeDecodeError:
+        raise SettingError(
+            f"the prompt {str(file)!r} of condition {name!r} is no UTF-8 text; save it as such"
+        ) from None
+    if not text.strip():
+        raise SettingError(
+            f"the prompt {str(file)!r} of condition {name!r} is empty; write what the agent is to be told"
+        )
+    return text
+
+
+def tasks_of(suite: Suite, named: Sequence[str], limit: int | None) -> list[Task]:
+    """The suite's tasks: those named by id or template, else all; at most `limit`. Raises `UnknownNameError`."""
+    from readback.selection import limited
+
+    tasks = list(suite.tasks)
+    names = {name for task in tasks for name in (task.id, task.template)}
+    for name in named:
+        if name not in names:
+            raise UnknownNameError("task or template", name, names, f" (all: readback list tasks {suite.name})")
+    if named:
+        tasks = [task for task in tasks if task.id in named or task.template in named]
+    return tasks if limit is None else limited(tasks, limit)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a base URL leads to this machine and no further."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
