@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from harness.plain import clean
 from harness.runfolder import RunFolder
 from harness.stats import DRAWS, SEED
 from harness.task import Task
@@ -47,7 +48,7 @@ def summary_of_ledger(about: Mapping[str, Any], ledger: Ledger, *, run: str) -> 
     planned = about.get("planned")
     planned = planned if isinstance(planned, int) else played
     return Summary(
-        run=run,
+        run=clean(run),
         suite=suite,
         suite_digest=about.get("suite_digest"),
         record=_record(about.get("record")),
