@@ -225,8 +225,9 @@ class FhirClient:
 
     def patch(self, type: str, id: str, patch: Any, *, if_match: str | None = None) -> Reply:
         """Change a resource by JSON Patch (a list of operations) or FHIRPath Patch (a Parameters resource)."""
-        kind = JSON_PATCH if isinstance(patch, list) else FHIR_JSON
-        return self._write("PATCH", f"/{segment(type)}/{segment(id)}", patch, kind, _matching(if_match))
+        sent = dumped(patch)
+        kind = JSON_PATCH if sent.lstrip()[:1] == b"[" else FHIR_JSON
+        return self._write("PATCH", f"/{segment(type)}/{segment(id)}", sent, kind, _matching(if_match))
 
     def delete(self, type: str, id: str) -> Reply:
         """Delete a resource."""

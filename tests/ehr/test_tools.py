@@ -106,6 +106,9 @@ def test_what_is_written_is_what_was_given() -> None:
     assert server.seen[-1].header("If-None-Exist") == "name=M%C3%BCller&birthdate=1983-06-17"
     call(server, "fhir_patch", type="Patient", id="p", patch=[{"op": "test", "path": "/active", "value": True}])
     assert json.loads(server.seen[-1].body) == [{"op": "test", "path": "/active", "value": True}]
+    assert server.seen[-1].header("Content-Type") == "application/json-patch+json"
+    call(server, "fhir_patch", type="Patient", id="p", patch={"resourceType": "Parameters"})
+    assert server.seen[-1].header("Content-Type") == "application/fhir+json"
 
 
 @pytest.mark.parametrize(
