@@ -75,16 +75,20 @@ class _Interruptible:
 
 
 class Crew:
-    """The threads that play. Episodes are started in the plan's order and come back as they end."""
+    """The threads that play. Episodes are started in the plan's order and come back as they end.
 
-    def __init__(self, plan: Plan, todo: Sequence[Planned], budget: Budget, now: Clock) -> None:
-        self.budget = budget
+    Once `ending` is set, none is started, no tool is called any more, and what is broken off by that is not brought.
+    """
+
+    def __init__(
+        self, plan: Plan, todo: Sequence[Planned], budget: Budget, now: Clock, ending: threading.Event
+    ) -> None:
+        self._budget = budget
         self._plan = plan
         self._now = now
         self._todo = iter(todo)
         self._results: queue.Queue[Result | None] = queue.Queue(maxsize=BATCH)
-        self._working = 0
-        self._ending = threading.Event()
+        self._ending = ending
         self._lock = threading.Lock()
         self._failures: Counter[str] = Counter()
         self._given_up: dict[str, str] = {}
@@ -92,31 +96,30 @@ class Crew:
         self._beyond_budget = 0
 
     def play(self, jobs: int) -> Iterator[list[Result]]:
-        """What was played, in batches: all that is there whenever the caller asks. Ends when all are home."""
-        self._working = jobs
+        """What was played, in batches: all that is there whenever the caller asks.
+
+        It is over when all are home, or `GRACE_SECONDS` after `ending` was set.
+        """
         for number in range(jobs):
             threading.Thread(target=self._work, name=f"job {number + 1}", daemon=True).start()
-        while self._working:
-            yield self._batch(self._results.get())
+        working, until = jobs, float("inf")
+        while working and time.monotonic() < until:
+            batch = self._batch()
+            working -= batch.count(None)
+            if self._ending.is_set():
+                until = min(until, time.monotonic() + GRACE_SECONDS)
+            results = [result for result in batch if result is not None]
+            if results:
+                yield results
 
-    def come_home(self) -> Iterator[list[Result]]:
-        """Start nothing more; what still comes to its end within `GRACE_SECONDS`, in batches."""
-        self._ending.set()
-        until = time.monotonic() + GRACE_SECONDS
-        while self._working and (left := until - time.monotonic()) > 0:
-            with contextlib.suppress(queue.Empty):
-                yield self._batch(self._results.get(timeout=left))
-
-    def stop(self) -> None:
-        """Start nothing more. Threads still at work are daemons, and what they bring is not taken."""
-        self._ending.set()
-
-    def _batch(self, first: Result | None) -> list[Result]:
-        batch = [first]
-        while len(batch) < BATCH and not self._results.empty():
-            batch.append(self._results.get())
-        self._working -= batch.count(None)
-        return [result for result in batch if result is not None]
+    def _batch(self) -> list[Result | None]:
+        """All that is there, after waiting a while for the first; None is a worker come home."""
+        batch: list[Result | None] = []
+        with contextlib.suppress(queue.Empty):
+            batch.append(self._results.get(timeout=0.1))
+            while len(batch) < BATCH:
+                batch.append(self._results.get_nowait())
+        return batch
 
     def problems(self) -> list[str]:
         """What was not started, and why."""
@@ -126,7 +129,7 @@ class Crew:
         ]
         if self._beyond_budget:
             said.append(
-                f"the budget of {self.budget.usd} USD is used up; {self._beyond_budget} episodes were not played"
+                f"the budget of {self._budget.usd} USD is used up; {self._beyond_budget} episodes were not played"
             )
         return said
 
@@ -155,7 +158,7 @@ class Crew:
                     return None
                 if planned.agent_name in self._given_up:
                     self._not_played[planned.agent_name] += 1
-                elif self.budget.is_used_up and _may_cost(planned):
+                elif self._budget.is_used_up and _may_cost(planned):
                     self._beyond_budget += 1
                 else:
                     return planned

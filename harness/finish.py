@@ -1,27 +1,19 @@
-"""The tool that ends every episode, and the value that it ends with: what the agent claims."""
+"""The tool that ends every episode, and what a program must return in its place."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from harness.claim import Finish, accepted
 from harness.functions import ArgumentsError, tool
 from harness.plain import PlainError, plain, shown
 from harness.tool import ToolResult
 from harness.trace import Claim
 
-FINISH_NAME = "finish"
+__all__ = ["FINISH", "MAX_ANSWERS", "MAX_NOTE", "Finish", "read_finish"]
+
 MAX_ANSWERS = 1_000
 MAX_NOTE = 200_000
-
-
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """What an agent says at the end. Only `done` claims that the task was carried out."""
-
-    outcome: Claim
-    answer: tuple[str | int | float, ...] = ()
-    note: str = ""
 
 
 def finish(outcome: Claim, answer: list[str | float] = [], note: str = "") -> ToolResult:  # noqa: B006
@@ -59,9 +51,3 @@ def read_finish(value: Any) -> Finish:
     if result.status != "ok":
         raise ArgumentsError(f"the agent returned what finish does not take: {result.result['error']}")
     return accepted(result)
-
-
-def accepted(result: ToolResult) -> Finish:
-    """The value of an `ok` result of `finish`."""
-    said = result.result
-    return Finish(said["outcome"], tuple(said["answer"]), said["note"])

@@ -70,7 +70,7 @@ class Declaration:
                 problems.append(str(problem))
         for name, argument in self.arguments.items():
             if argument.required and name not in given:
-                problems.append(f"argument {name!r} is missing, {argument.words}")
+                problems.append(f"argument {name!r} is missing ({argument.words})")
         if problems:
             raise ArgumentsError("; ".join(problems))
         return values

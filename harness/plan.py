@@ -70,8 +70,13 @@ class Plan:
     variants: tuple[Mapping[str, Any], ...]
     repeats: int
     tool_digests: Mapping[str, str]
+    tool_lengths: Mapping[str, int]
     episodes: tuple[Planned, ...]
     changed: tuple[str, ...] = ()
+
+    def described_in(self, planned: Planned) -> int:
+        """In how many characters the tools of this episode are described."""
+        return self.tool_lengths[_tools_key(planned.task, planned.variant)]
 
     def about(
         self, *, command: Sequence[str] = (), options: Mapping[str, Any] | None = None, now: Clock = wall_clock
@@ -164,7 +169,8 @@ def _planned(
     if twice:
         raise PlanError(f"two agents are called {twice[0]!r}; give each its own name")
     agent_digests = dict(zip(names, map(_agent_digest, agents), strict=True))
-    tool_digests = _tool_digests(suite, tasks, variants)
+    descriptions = _descriptions(suite, tasks, variants)
+    tool_digests = {key: digest(description) for key, description in descriptions.items()}
     changed += [f"agent {name!r} has other settings than before" for name in _differing(agent_digests, pinned_agents)]
     if _differing(tool_digests, pinned_tools):
         changed.append("the tools are described otherwise than before; what is left is played with those of now")
@@ -193,9 +199,17 @@ def _planned(
                             yield Planned(key, task, agent, condition, variant, repeat)
 
     return Plan(
-        suite, tuple(tasks), tuple(agents), conditions, tuple(variants), repeats, tool_digests, tuple(episodes()),
-        tuple(changed),
-    )  # fmt: skip
+        suite=suite,
+        tasks=tuple(tasks),
+        agents=tuple(agents),
+        conditions=conditions,
+        variants=tuple(variants),
+        repeats=repeats,
+        tool_digests=tool_digests,
+        tool_lengths={key: len(description) for key, description in descriptions.items()},
+        episodes=tuple(episodes()),
+        changed=tuple(changed),
+    )
 
 
 def _name(agent: Agent | str) -> str:
@@ -221,15 +235,15 @@ def _tools_key(task: Task, variant: Mapping[str, Any]) -> str:
     return canonical([list(task.tools), dict(variant)]).decode()
 
 
-def _tool_digests(suite: Suite, tasks: Iterable[Task], variants: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The digest of how the tools are described, for each set of tools and variant. One world is made for each."""
-    digests: dict[str, str] = {}
+def _descriptions(suite: Suite, tasks: Iterable[Task], variants: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
+    """How the tools are described, for each set of tools and variant. One world is made for each, if need be."""
+    descriptions: dict[str, bytes] = {}
     for task in tasks:
         for variant in variants:
             key = _tools_key(task, variant)
-            if key not in digests:
-                digests[key] = digest([_schema(tool) for tool in _tools_of(suite, task, variant)])
-    return digests
+            if key not in descriptions:
+                descriptions[key] = canonical([_schema(tool) for tool in _tools_of(suite, task, variant)])
+    return descriptions
 
 
 def _tools_of(suite: Suite, task: Task, variant: Mapping[str, Any]) -> Sequence[Tool]:

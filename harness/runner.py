@@ -9,13 +9,18 @@ beyond the budget, and those of an agent whose provider refuses its key or fails
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import FrameType
 
 from harness.clock import Clock, wall_clock
-from harness.crew import BATCH, Crew, Judge, Result, judged
+from harness.crew import BATCH, Crew, Judge, judged
 from harness.limits import Budget
-from harness.plan import Plan
+from harness.loop import ModelAgent
+from harness.plan import Plan, PlanError
 from harness.runfolder import RunFolder, RunFolderError
 from harness.trace import UNSCORED_ENDINGS, Episode
 from harness.verdict import Verdict
@@ -73,39 +78,39 @@ def execute(
 ) -> Report:
     """Play what is missing in the folder, and what ended unscored, and judge it; return when all is on disk.
 
-    Episodes without verdicts (their judge had failed) are judged again. Ctrl-C ends it cleanly: `interrupted` is set.
-    Raises `RunFolderError` where the folder cannot be written; what is stored stays.
+    Episodes without verdicts (their judge had failed) are judged again. Ctrl-C ends it cleanly: `interrupted` is set,
+    and nothing is half done; a second one leaves at once.
+    Raises `RunFolderError` where the folder cannot be written; what is stored stays. Raises `PlanError` where money is
+    limited and it is not known what a model costs.
     """
     if jobs < 1:
-        raise ValueError(f"jobs is {jobs!r}; it must be 1 or more")
+        raise PlanError(f"jobs is {jobs!r}; it must be 1 or more")
+    budget = budget or Budget()
+    _refuse_unknown_prices(plan, budget)
     endings = folder.endings()
     ids = [planned.id for planned in plan.episodes]
     todo = [planned for planned in plan.episodes if endings.get(planned.id) in _RETRIED]
     report = Report(len(ids), stored_before=len(ids) - len(todo))
     report.note(*plan.changed)
     _judge_the_unjudged(plan, folder, {planned.id for planned in todo}, report)
-    crew = Crew(plan, todo, budget or Budget(), now)
-
-    def keep(results: Sequence[Result]) -> None:
-        folder.store([(result.episode, result.verdicts) for result in results])
-        for result in results:
-            report.played += 1
-            endings[result.episode.id] = result.episode.ending
-            report.note(*result.problems)
-            done = report.stored_before + report.played
-            progress(Progress(done, report.planned, crew.budget.spent, result.episode, result.verdicts))
-
+    ending = threading.Event()
+    crew = Crew(plan, todo, budget, now, ending)
     progress(Progress(report.stored_before, report.planned, 0.0))
     try:
-        for results in crew.play(jobs):
-            keep(results)
-    except KeyboardInterrupt:
-        report.interrupted = True
-        for results in crew.come_home():
-            keep(results)
-        report.note("interrupted: the episodes in flight are not kept")
+        with _ctrl_c_sets(ending):
+            for results in crew.play(jobs):
+                folder.store([(result.episode, result.verdicts) for result in results])
+                for result in results:
+                    report.played += 1
+                    endings[result.episode.id] = result.episode.ending
+                    report.note(*result.problems)
+                    done = report.stored_before + report.played
+                    progress(Progress(done, report.planned, budget.spent, result.episode, result.verdicts))
+        if ending.is_set():
+            report.interrupted = True
+            report.note("interrupted: the episodes in flight are not kept")
     finally:
-        crew.stop()
+        ending.set()
     report.note(*crew.problems())
     report.left = sum(key not in endings for key in ids)
     report.unscored = sum(endings.get(key) in UNSCORED_ENDINGS for key in ids)
@@ -137,6 +142,36 @@ def score(folder: RunFolder, judge: Judge, *, progress: Callable[[int], None] = 
     folder.arrange(order)
     progress(report.judged_again)
     return report
+
+
+@contextlib.contextmanager
+def _ctrl_c_sets(ending: threading.Event) -> Iterator[None]:
+    """While it lasts, the first Ctrl-C sets `ending` and interrupts nothing; a second one interrupts as ever."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if ending.is_set():
+            signal.default_int_handler(number, frame)
+        ending.set()
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _refuse_unknown_prices(plan: Plan, budget: Budget) -> None:
+    for agent in plan.agents:
+        if not isinstance(agent, ModelAgent) or agent.model.price is not None:
+            continue
+        if budget.usd is not None or agent.limits.cost_usd is not None:
+            raise PlanError(
+                f"nobody knows what {agent.name} costs, so no budget can be kept; add its price to a file of prices, or"
+                " leave the budget out"
+            )
 
 
 def _judge_the_unjudged(plan: Plan, folder: RunFolder, to_be_played: set[str], report: Report) -> None:

@@ -19,9 +19,9 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
+from harness.claim import FINISH_NAME, Finish, accepted
 from harness.clock import Clock, wall_clock
 from harness.faults import traceback_of
-from harness.finish import FINISH_NAME, Finish, accepted
 from harness.plain import PlainError, clean, json_text, plain, shown
 from harness.tool import Tool, ToolResult
 from harness.trace import Call

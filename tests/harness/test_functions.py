@@ -133,9 +133,9 @@ def test_bad_arguments_are_one_sentence_for_the_agent(arguments: dict[str, Any],
 
 
 def test_everything_that_is_wrong_is_named_at_once() -> None:
-    assert call(type=5).result == {
-        "error": "look_up: argument 'type' must be text, not the number 5; argument 'parameters' is missing, an object."
-    }
+    assert call(type=5).result["error"] == (
+        "look_up: argument 'type' must be text, not the number 5; argument 'parameters' is missing (an object)."
+    )
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

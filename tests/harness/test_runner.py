@@ -346,19 +346,21 @@ with RunFolder.create({str(tmp_path / "run")!r}, plan.about(), plan.tasks) as fo
 
 def test_ctrl_c_ends_cleanly_and_the_run_goes_on_later(tmp_path: Path) -> None:
     class Interrupted(TallySuite):
-        """Presses Ctrl-C in the 20th world and waits until the run has noticed, then calls a tool."""
+        """Presses Ctrl-C in the 20th world; from then on, worlds are slow enough for the run to notice."""
 
         def world(self, task: Any, variant: Mapping[str, Any]) -> Any:
-            if len(self.worlds) == 19:
+            world = super().world(task, variant)
+            if len(self.worlds) == 20:
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-                time.sleep(0.2)
-            return super().world(task, variant)
+            if len(self.worlds) >= 20:
+                time.sleep(0.5)
+            return world
 
     suite = Interrupted(40, pause=0.001)
     report = run(tmp_path / "run", make_plan(suite, ["oracle"]), jobs=2)
     assert report.interrupted
     assert report.problems == ["interrupted: the episodes in flight are not kept"]
-    assert 17 <= report.played < 40
+    assert 18 <= report.played < 40
     assert report.left == 40 - report.played
     assert all(world.closed for world in suite.worlds)
     stored = list(RunFolder.open(tmp_path / "run").episodes())
@@ -366,6 +368,22 @@ def test_ctrl_c_ends_cleanly_and_the_run_goes_on_later(tmp_path: Path) -> None:
     assert {episode.ending for episode in stored} == {"finished"}
     report = resume(tmp_path / "run", TallySuite(40), ["oracle"])
     assert report.is_complete
+
+
+def test_a_second_ctrl_c_leaves_at_once(tmp_path: Path) -> None:
+    class Stuck(TallySuite):
+        def world(self, task: Any, variant: Mapping[str, Any]) -> Any:
+            for _ in range(2):
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+                time.sleep(0.5)
+            threading.Event().wait(30)
+
+    plan = make_plan(Stuck(2), ["oracle"])
+    with RunFolder.create(tmp_path / "run", plan.about(), plan.tasks) as folder:
+        with pytest.raises(KeyboardInterrupt):
+            execute(plan, folder)
+        assert folder.endings() == {}
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def start(folder: Path, jobs: int) -> subprocess.Popen[bytes]:

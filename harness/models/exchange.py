@@ -1,0 +1,88 @@
+"""One request to a provider: from the cache, or over the network with patience, in the time that is left.
+
+One policy for all providers, in place of those of their libraries: so many attempts, waiting twice as long each time,
+or as long as the server asks for (`Retry-After`), but never beyond the time of the episode.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.cache import Cache, Question
+from harness.models.model import NoReplyError
+from harness.plain import plain
+
+Send = Callable[[Mapping[str, Any], float], bytes]
+"""Sends a request with a time-out in seconds and gives the body of the reply. Raises `NoReplyError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often to try, how long to wait between tries, and how long for one reply; all in seconds."""
+
+    attempts: int = 5
+    first_wait: float = 1.0
+    longest_wait: float = 30.0
+    longest_asked: float = 120.0
+    timeout: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What all providers need to ask: the cache, the patience, and the clock they wait by."""
+
+    cache: Cache | None = None
+    patience: Patience = Patience()
+    sleep: Callable[[float], None] = time.sleep
+    monotonic: Callable[[], float] = time.monotonic
+    chance: Callable[[], float] = random.random
+
+    def ask(self, question: Question, send: Send, *, seconds: float) -> tuple[dict[str, Any], bool]:
+        """The reply as JSON, and whether the cache gave it. Raises `NoReplyError`, or `CacheMissError`."""
+        if self.cache is not None and (kept := self.cache.get(question)) is not None:
+            return kept, True
+        reply = self._send(question.request, send, self.monotonic() + seconds)
+        return (reply if self.cache is None else self.cache.put(question, reply)), False
+
+    def _send(self, request: Mapping[str, Any], send: Send, until: float) -> dict[str, Any]:
+        attempt = 0
+        while True:
+            attempt += 1
+            left = until - self.monotonic()
+            try:
+                return _object(send(request, max(0.001, min(self.patience.timeout, left))))
+            except NoReplyError as fault:
+                if fault.timed_out and self.monotonic() >= until:
+                    raise NoReplyError(
+                        "wall_time", "the time of the episode ended while waiting for the model"
+                    ) from None
+                wait = self._wait(attempt, fault)
+                if wait is None:
+                    raise
+                if self.monotonic() + wait >= until:
+                    raise NoReplyError(fault.ending, f"{fault}; there is no time left to try again") from None
+                self.sleep(wait)
+
+    def _wait(self, attempt: int, fault: NoReplyError) -> float | None:
+        """How long to wait before the next attempt, or None where there is to be none."""
+        if not fault.retryable or attempt >= self.patience.attempts:
+            return None
+        if fault.wait is not None:
+            return fault.wait if fault.wait <= self.patience.longest_asked else None
+        wait: float = min(self.patience.first_wait * 2 ** (attempt - 1), self.patience.longest_wait)
+        return wait * (1 - 0.25 * self.chance())
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        value = plain(json.loads(body), "the reply")
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise NoReplyError("provider_error", f"the reply is no JSON object: {body[:200]!r}", retryable=True)
+    return value

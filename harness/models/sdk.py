@@ -1,0 +1,138 @@
+"""What the providers have in common: the errors of their libraries as endings, base URLs, keys, calls as they come.
+
+Both libraries are made by one generator, so their errors have one shape: a status with a body, a time-out, or a
+connection that failed.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import re
+import time
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+from urllib.parse import urlsplit
+
+from harness.faults import redacted
+from harness.models.model import ModelSetupError, NoReplyError
+from harness.trace import Ending
+
+_CONTEXT_CODES = {"context_length_exceeded", "exceed_context_size_error"}
+_CONTEXT_WORDS = re.compile(
+    r"context.{0,20}(length|window|size)|prompt is too long|input is too long|input length and `max_tokens` exceed",
+    re.I,
+)
+_REFUSAL_CODES = {"content_filter", "content_policy_violation"}
+_LOST_CAUSES = {"insufficient_quota", "billing_hard_limit_reached"}
+_AGAIN = {408, 409, 429}
+_MESSAGE_LIMIT = 500
+
+
+def key_for(provider: str, variable: str, environment: Mapping[str, str], *, is_own_server: bool) -> str:
+    """The key from the environment. Another server than the provider's own may need none.
+
+    Raises `ModelSetupError` where the provider's own would be asked without one.
+    """
+    key = environment.get(variable, "").strip()
+    if key or not is_own_server:
+        return key or "none"
+    raise ModelSetupError(
+        f"{variable} is not set, and {provider} does not answer without a key; set it in the environment,"
+        " or name a server that needs none with --base-url"
+    )
+
+
+def checked_base_url(base_url: str) -> str:
+    """The base URL without a slash at its end. Raises `ModelSetupError` where it is none, or carries a secret."""
+    try:
+        parts = urlsplit(base_url)
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or True)
+    except ValueError:
+        is_url, parts = False, urlsplit("")
+    if not is_url:
+        raise ModelSetupError(f"the base URL {base_url!r} is none; expected one such as http://127.0.0.1:8089/v1")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        # It goes into run.json and the cache, where no secret may go.
+        raise ModelSetupError(
+            "the base URL must not hold a user name, a password or a query; keys come from the environment"
+        )
+    return base_url.rstrip("/")
+
+
+def parsed(given: Any) -> tuple[dict[str, Any] | None, str | None]:
+    """The arguments as an object, and their text where they are none. Nothing at all means no arguments."""
+    if given is None or given == "":
+        return {}, None
+    if isinstance(given, dict):
+        return given, None
+    try:
+        value = json.loads(given)
+    except (ValueError, TypeError, RecursionError):
+        value = None
+    return (value, None) if isinstance(value, dict) else (None, given if isinstance(given, str) else json.dumps(given))
+
+
+def safe_name(name: str) -> str:
+    """The name of a tool as both protocols allow it: a model may have made up any other."""
+    return re.sub(r"[^\w-]", "_", name, flags=re.ASCII)[:64] or "_"
+
+
+def no_reply(sdk: ModuleType, provider: str, problem: Exception) -> NoReplyError:
+    """What an exception of the library `sdk` means for the episode."""
+    if isinstance(problem, sdk.APITimeoutError):
+        return NoReplyError("provider_error", f"{provider} did not answer in time", retryable=True, timed_out=True)
+    if isinstance(problem, sdk.APIStatusError):
+        status, headers = problem.status_code, problem.response.headers
+        code, message = _said(problem.body)
+        text = redacted(message or problem.message)[:_MESSAGE_LIMIT]
+        return NoReplyError(
+            _ending(status, code, message),
+            f"{provider} answered {status}: {text}",
+            retryable=_may_be_repeated(status, code, headers),
+            wait=_asked_to_wait(headers),
+        )
+    if isinstance(problem, sdk.APIConnectionError):
+        cause = problem.__cause__ or problem
+        return NoReplyError(
+            "provider_error",
+            f"the connection to {provider} failed: {redacted(repr(cause))[:_MESSAGE_LIMIT]}",
+            retryable=True,
+        )
+    return NoReplyError("provider_error", f"{provider}: {redacted(repr(problem))[:_MESSAGE_LIMIT]}")
+
+
+def _said(body: Any) -> tuple[set[str], str]:
+    """The codes and the message of an error's body: `{code, type, message}`, by itself or under `error`."""
+    if isinstance(body, Mapping) and isinstance(body.get("error"), Mapping):
+        body = body["error"]
+    if not isinstance(body, Mapping):
+        return set(), ""
+    return {str(body[key]) for key in ("code", "type") if body.get(key)}, str(body.get("message") or "")
+
+
+def _ending(status: int, codes: set[str], message: str) -> Ending:
+    if status in (401, 403):
+        return "auth"
+    if codes & _REFUSAL_CODES:
+        return "refused"
+    if status == 413 or codes & _CONTEXT_CODES or (status in (400, 422, 500) and _CONTEXT_WORDS.search(message)):
+        return "context_full"
+    return "provider_error"
+
+
+def _may_be_repeated(status: int, codes: set[str], headers: Mapping[str, str]) -> bool:
+    if headers.get("x-should-retry") in ("true", "false"):
+        return headers["x-should-retry"] == "true"
+    return (status in _AGAIN or status >= 500) and not codes & _LOST_CAUSES
+
+
+def _asked_to_wait(headers: Mapping[str, str]) -> float | None:
+    """The seconds of `Retry-After`: a number, or a date."""
+    text = headers.get("retry-after", "")
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        date = email.utils.parsedate_tz(text)
+        return None if date is None else max(0.0, email.utils.mktime_tz(date) - time.time())
