@@ -20,7 +20,7 @@ Path = tuple[str | int, ...]
 ABSENT: Any = object()
 
 _DEEPEST = 400
-_LONGEST_INT = 1_000  # Python refuses to read longer ones as int
+_LONGEST_NUMBER = 1_000  # digits before or behind the point
 _SERVERS_OWN = frozenset({("meta", "versionId"), ("meta", "lastUpdated")})
 
 
@@ -71,15 +71,16 @@ def check_depth(value: Any) -> None:
 
 
 def _number(digits: str) -> Decimal | float:
-    """A number as it is written. One whose exponent no decimal can hold is infinite, which no amount equals."""
+    """A number as it is written. Beyond all measure it is infinite or zero, and no work for anybody."""
     try:
-        return Decimal(digits)
+        number = Decimal(digits)
     except InvalidOperation:
         return float(digits)
+    return number if abs(number.adjusted()) < _LONGEST_NUMBER else float(digits)
 
 
-def _whole(digits: str) -> int | Decimal:
-    return int(digits) if len(digits) < _LONGEST_INT else Decimal(digits)
+def _whole(digits: str) -> int | float:
+    return int(digits) if len(digits) < _LONGEST_NUMBER else float(digits)
 
 
 DECODER = json.JSONDecoder(parse_float=_number, parse_int=_whole)

@@ -1,15 +1,16 @@
 """FHIRPath, strictly: an expression that cannot be parsed or evaluated says so instead of answering something.
 
 fhirpathpy recovers from syntax errors in silence (it answers true to `status = = 'active'`), stops reading at the first
-token it does not expect, and answers `single()` on two items with an error object among the results. Here each of these
-raises `PathError`.
+token it does not expect, finds out about an unknown function only where it gets that far, answers `single()` on two
+items with an error object that goes on as if it were found (`note.single().exists()` is true), and compares only the
+first items of two collections. Here the first four raise `PathError`, and equality is that of all items.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from ehr.verify.samples import samples
@@ -17,6 +18,7 @@ from ehr.verify.samples import samples
 Resource = Mapping[str, Any]
 
 _LONGEST = 4_000
+_DEEPEST = 200
 _CLOCKS = re.compile(r"\b(now|today|timeOfDay)\s*\(\s*\)")
 _STRINGS = re.compile(r"'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _RESOURCE = re.compile(r"(\$this|[A-Z]\w*)$")
@@ -100,32 +102,81 @@ def _members(node: Any, expression: str, focus: str | None) -> Iterator[tuple[st
             yield from _members(child, expression, focus if focus == "" else None)
 
 
-def _evaluate(run: Callable[..., Any], expression: str, resource: Resource) -> list[Any]:
+def _evaluate(run: Callable[[Resource], Any], expression: str, resource: Resource) -> list[Any]:
     try:
-        found = run(resource, {})
+        found = run(resource)
     except RecursionError:
         raise PathError(f"{expression!r} nests too deeply to be evaluated", of_path=True) from None
     except Exception as error:  # fhirpathpy raises bare exceptions of every kind
         raise PathError(f"{expression!r} cannot be evaluated: {_first_line(error)}", of_path=True) from None
     items = [getattr(item, "data", item) for item in (found if isinstance(found, list) else [found])]
-    for item in items:
-        if isinstance(item, dict) and item.get("$status") == "error":
-            raise PathError(f"{expression!r} cannot be evaluated: {item.get('$error')}", of_path=True)
-    return items
+    # fhirpathpy gives the extensions of a primitive without value as an item of its own
+    return [item for item in items if not (isinstance(item, dict) and list(item) == ["extension"])]
 
 
 @lru_cache(maxsize=4096)
-def _compiled(expression: str) -> Callable[..., Any]:
-    from fhirpathpy import compile as compile_path
+def _compiled(expression: str) -> Callable[[Resource], Any]:
     from fhirpathpy.models import models
+    from fhirpathpy.parser import parse
 
-    _parse(expression)
-    run: Callable[..., Any] = compile_path(expression, models["r4"], {"returnRawData": True})
-    return run
+    _refuse_unknown(_parse(expression), expression)
+    try:
+        node = parse(expression)["children"][0]  # type: ignore[no-untyped-call]
+    except RecursionError:
+        raise PathError(f"{expression[:80]!r}... nests too deeply", of_path=True) from None
+    return partial(_run, node, models["r4"])
+
+
+def _run(node: dict[str, Any], model: Any, resource: Resource) -> Any:
+    from fhirpathpy.engine import do_eval
+
+    variables = {"context": resource, "resource": resource, "ucum": "http://unitsofmeasure.org"}
+    root = [resource]
+    context = {"dataRoot": root, "vars": variables, "model": model, "userInvocationTable": _CORRECTED}
+    return do_eval(context, root, node)  # type: ignore[no-untyped-call]
+
+
+def _single(_context: Any, items: list[Any]) -> list[Any]:
+    if len(items) > 1:
+        raise ValueError("Expected single")
+    return items
+
+
+def _equal(context: Any, left: Any, right: Any) -> list[Any]:
+    from fhirpathpy.engine.invocations.equality import equal
+
+    if len(left) != len(right):
+        return [False]
+    answers = [equal(context, [a], [b]) for a, b in zip(left, right, strict=True)]  # type: ignore[no-untyped-call]
+    return [False] if [False] in answers else [] if [] in answers else [True]
+
+
+def _unequal(context: Any, left: Any, right: Any) -> list[Any]:
+    return [not answer for answer in _equal(context, left, right)]
+
+
+_CORRECTED: Mapping[str, Mapping[str, Any]] = {
+    "single": {"fn": _single},
+    "=": {"fn": _equal, "arity": {2: ["Any", "Any"]}, "nullable": True},
+    "!=": {"fn": _unequal, "arity": {2: ["Any", "Any"]}, "nullable": True},
+}
+
+
+def _refuse_unknown(tree: Any, expression: str) -> None:
+    """Raise `PathError` for a function or variable that nothing here knows, also where evaluation may never get to."""
+    from fhirpathpy.engine.invocations import invocation_registry
+
+    kind = type(tree).__name__
+    if kind == "FunctnContext" and (name := tree.identifier().getText()) not in invocation_registry:
+        raise PathError(f"{expression!r} cannot be evaluated: there is no function {name!r}", of_path=True)
+    if kind == "ExternalConstantContext" and (name := tree.getText()) not in ("%context", "%resource", "%ucum"):
+        raise PathError(f"{expression!r} cannot be evaluated: there is no variable {name!r}", of_path=True)
+    for child in getattr(tree, "children", None) or ():
+        _refuse_unknown(child, expression)
 
 
 def _parse(expression: str) -> Any:
-    """The parse tree. Raises `PathError` where the parser has anything to say."""
+    """The parse tree. Raises `PathError` where the parser has anything to say, or the tree is too deep to be walked."""
     from antlr4 import CommonTokenStream, InputStream
     from antlr4.error.ErrorListener import ErrorListener
     from fhirpathpy.parser.generated.FHIRPathLexer import FHIRPathLexer
@@ -145,9 +196,20 @@ def _parse(expression: str) -> Any:
         part.removeErrorListeners()
         part.addErrorListener(Strict())
     try:
-        return parser.entireExpression()  # type: ignore[no-untyped-call]
+        tree = parser.entireExpression()  # type: ignore[no-untyped-call]
+        _check_depth(tree)
+        return tree
     except RecursionError:
         raise PathError(f"{expression[:80]!r}... nests too deeply", of_path=True) from None
+
+
+def _check_depth(tree: Any) -> None:
+    level = [tree]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in getattr(node, "children", None) or ()]
+        if not level:
+            return
+    raise RecursionError
 
 
 def _first_line(error: Exception) -> str:
