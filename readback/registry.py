@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from harness.suite import Suite
@@ -41,11 +41,17 @@ class UnknownNameError(ValueError):
 class Choices:
     """What a user chose about a suite; None is the suite's own default.
 
+    `tasks` are ids of tasks and names of templates, without any all are meant; `limit` is how many at most, spread over
+    the templates; `per_template` how many are drawn of each.
+
     `say` is told in a sentence what is about to take long, `progress` how far it is: stage, done, of how many.
     """
 
     record: Path | None = None
     seed: int | None = None
+    tasks: tuple[str, ...] = ()
+    limit: int | None = None
+    per_template: int | None = None
     say: Callable[[str], None] = lambda sentence: None
     progress: Callable[[str, int, int | None], None] = lambda stage, done, of: None
 
@@ -96,6 +102,24 @@ class SuiteSource(Protocol):
     def flaws(self, suite: Suite, progress: Callable[[int, int], None]) -> Iterator[Flaw]:
         """Everything that makes the suite unsound. `progress` is told how many of how many tasks are done."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class AgentForm:
+    """A way to name an agent that belongs to no suite. `key` is the environment variable that it needs."""
+
+    name: str
+    kind: Literal["model", "program"]
+    about: str
+    key: str | None = None
+
+
+AGENT_FORMS = (
+    AgentForm("openai:MODEL", "model", "a model of OpenAI, or of any compatible server", "OPENAI_API_KEY"),
+    AgentForm("anthropic:MODEL", "model", "a model of Anthropic", "ANTHROPIC_API_KEY"),
+    AgentForm("python:MODULE:CALLABLE", "program", "your own program; see docs/agents.md"),
+)
+"""How agents are named that are no suite's baseline."""
 
 
 def suite_names() -> list[str]:

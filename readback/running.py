@@ -13,14 +13,13 @@ from pydantic import ConfigDict
 
 from harness.values import Value
 from readback.records import cache_folder
-from readback.registry import SuiteSource, UnknownNameError
+from readback.registry import AGENT_FORMS, SuiteSource, UnknownNameError
 
 if TYPE_CHECKING:
     from harness.agent import Agent
     from harness.cache import Cache
     from harness.limits import Budget
     from harness.suite import Suite
-    from harness.task import Task
 
 VARIANT: Mapping[str, Any] = {"validation": "hapi", "fault": None, "protocol": "tools"}
 """The variant of headline figures."""
@@ -28,7 +27,7 @@ VARIANT: Mapping[str, Any] = {"validation": "hapi", "fault": None, "protocol": "
 CacheMode = Literal["off", "use", "only"]
 
 _PROVIDERS = ("openai", "anthropic")
-_FORMS = ("openai:MODEL", "anthropic:MODEL", "python:MODULE:CALLABLE")
+_FORMS = tuple(form.name for form in AGENT_FORMS)
 
 
 class SettingError(ValueError):
@@ -47,6 +46,9 @@ class Options(Value):
     base_url: str | None = None
     record: str | None = None
     seed: int | None = None
+    tasks: tuple[str, ...] = ()
+    limit: int | None = None
+    per_template: int | None = None
     max_turns: int | None = None
     max_tokens: int | None = None
     seconds: float | None = None
@@ -156,7 +158,8 @@ def refuse_to_send_out(suite: Suite, agents: Sequence[Agent | str]) -> None:
 def conditions_of(suite: Suite, named: Sequence[str]) -> dict[str, str]:
     """The conditions by name with their prompts.
 
-    `named` are `NAME`, of the suite, or `NAME=FILE`, a prompt of the user's; without any, it is the suite's `default`. Raises `SettingError` and `UnknownNameError`.
+    `named` are `NAME`, of the suite, or `NAME=FILE`, a prompt of the user's; without any, it is the suite's
+    `default`. Raises `SettingError` and `UnknownNameError`.
     """
     chosen: dict[str, str] = {}
     for text in named or ("default",):
@@ -192,20 +195,6 @@ def _prompt(name: str, file: Path, suite: Suite) -> str:
             f"the prompt {str(file)!r} of condition {name!r} is empty; write what the agent is to be told"
         )
     return text
-
-
-def tasks_of(suite: Suite, named: Sequence[str], limit: int | None) -> list[Task]:
-    """The suite's tasks: those named by id or template, else all; at most `limit`. Raises `UnknownNameError`."""
-    from readback.selection import limited
-
-    tasks = list(suite.tasks)
-    names = {name for task in tasks for name in (task.id, task.template)}
-    for name in named:
-        if name not in names:
-            raise UnknownNameError("task or template", name, names, f" (all: readback list tasks {suite.name})")
-    if named:
-        tasks = [task for task in tasks if task.id in named or task.template in named]
-    return tasks if limit is None else limited(tasks, limit)
 
 
 def is_loopback(url: str) -> bool:

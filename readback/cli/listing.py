@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from readback.cli.options import Json, PerTemplate, RecordPath, Seed, TaskNames
 from readback.cli.output import document, result
+
+if TYPE_CHECKING:
+    from readback.documents import NamedAgent
 
 app = typer.Typer(help="List suites, agents or tasks.", no_args_is_help=True, rich_markup_mode=None)
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
+_TELLING = {"expected", "answer", "parameters"}
+"""What would give a task away."""
 
 
 @app.command()
@@ -29,6 +36,72 @@ def suites(as_json: Json = False) -> None:
         result(f"{source.name}  {source.about}")
         for name, about in source.baselines.items():
             result(f"  {name:<10}  {about}")
+
+
+@app.command()
+def agents(as_json: Json = False) -> None:
+    """List what may be given to --agent."""
+    from readback.cli.pages import columns
+    from readback.documents import AgentList
+
+    named = list(_named_agents())
+    if as_json:
+        document(AgentList(agents=tuple(named)))
+        return
+    for line in columns(
+        (agent.name, agent.kind, agent.suite or "", agent.about if agent.ready else f"{agent.about} ({agent.why})")
+        for agent in named
+    ):
+        result(line)
+
+
+def _named_agents() -> Iterator[NamedAgent]:
+    from readback.documents import NamedAgent
+    from readback.registry import AGENT_FORMS, suite_names, suite_source
+
+    for form in AGENT_FORMS:
+        ready = form.key is None or bool(os.environ.get(form.key))
+        why = None if ready else f"{form.key} is not set"
+        yield NamedAgent(name=form.name, kind=form.kind, suite=None, about=form.about, ready=ready, why=why)
+    for source in map(suite_source, suite_names()):
+        for name, about in source.baselines.items():
+            yield NamedAgent(name=name, kind="baseline", suite=source.name, about=about, ready=True, why=None)
+
+
+@app.command()
+def tasks(
+    suite: Annotated[str, typer.Argument(metavar="[SUITE]", help="The suite.")] = "ehr",
+    record: RecordPath = None,
+    seed: Seed = None,
+    task: TaskNames = None,
+    per_template: PerTemplate = None,
+    answers: Annotated[
+        bool, typer.Option("--answers", help="In the JSON also what is expected; see that no agent reads it.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """List the tasks of a suite."""
+    from readback.cli.pages import columns
+    from readback.cli.playing import opened, warn
+    from readback.documents import TaskList
+    from readback.registry import suite_source
+    from readback.running import Options
+
+    source = suite_source(suite)
+    options = Options(
+        record=None if record is None else str(record), seed=seed, tasks=tuple(task or ()), per_template=per_template
+    )
+    with opened(source, options) as ready:
+        undrawn = source.undrawn(ready)
+        if as_json:
+            hidden = set() if answers else _TELLING
+            shown = tuple(one.model_dump(mode="json", exclude=hidden) for one in ready.tasks)
+            document(TaskList(suite=ready.name, suite_digest=ready.digest, tasks=shown, undrawn=dict(undrawn)))
+            return
+        for line in columns((one.id, one.kind, one.instruction) for one in ready.tasks):
+            result(line)
+        for template, reason in undrawn.items():
+            warn(f"template {template!r} has no tasks on this record: {reason}")
 
 
 def schema(

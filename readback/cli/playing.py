@@ -57,7 +57,15 @@ def opened(source: SuiteSource, options: Options) -> Iterator[Suite]:
     record = None if options.record is None else Path(options.record)
     with ExitStack() as stack:
         with stages() as progress:
-            choices = Choices(record=record, seed=options.seed, say=note, progress=progress)
+            choices = Choices(
+                record=record,
+                seed=options.seed,
+                tasks=options.tasks,
+                limit=options.limit,
+                per_template=options.per_template,
+                say=note,
+                progress=progress,
+            )
             suite = stack.enter_context(source.open(choices))
         yield suite
 

@@ -82,7 +82,7 @@ def stages() -> Iterator[Callable[[str, int, int | None], None]]:
             nonlocal current
             if current is None or current[0] != stage:
                 stack.close()
-                current = stage, stack.enter_context(Meter(f"{stage} resources", of))
+                current = stage, stack.enter_context(Meter(stage, of))
             current[1].at(done, of)
 
         yield at

@@ -13,6 +13,7 @@ import typer
 
 from readback.cli.ending import Mistake
 from readback.cli.numbers import whole
+from readback.cli.options import Json
 from readback.cli.output import document, note, result
 from readback.cli.progress import stages
 
@@ -23,7 +24,6 @@ app = typer.Typer(help="Build, import, export and describe records.", no_args_is
 
 Out = Annotated[Path | None, typer.Option("--out", metavar="RECORD", help="The record's file.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 RecordPath = Annotated[Path, typer.Argument(metavar="RECORD", help="The record's file.")]
 
 _FOLDER = Path("records")

@@ -5,12 +5,25 @@ from __future__ import annotations
 import itertools
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from readback.cli.ending import DONE, Mistake
 from readback.cli.numbers import amount, whole
+from readback.cli.options import (
+    CacheMode,
+    Dollars,
+    External,
+    FailUnder,
+    Jobs,
+    Json,
+    PerTemplate,
+    RecordPath,
+    RunPath,
+    Seed,
+    TaskNames,
+)
 from readback.cli.output import note
 from readback.cli.planning import show_plan
 from readback.cli.playing import carry_out, conclude, opened, thresholds_of, warn
@@ -22,29 +35,6 @@ if TYPE_CHECKING:
     from readback.running import Options
 
 _RUNS = Path("runs")
-
-RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]
-Jobs = Annotated[
-    int | None, typer.Option(parser=whole(1, 256), metavar="N", help="Episodes at once; 4 with a model, else 1.")
-]
-Dollars = Annotated[
-    float | None, typer.Option("--budget", parser=amount, metavar="USD", help="Make no model call beyond this.")
-]
-FailUnder = Annotated[
-    list[str] | None,
-    typer.Option("--fail-under", metavar="MEASURE=RATE", help="Exit 1 where an agent is under it, as success=0.8."),
-]
-External = Annotated[
-    bool, typer.Option("--allow-external", help="Send a record that is not synthetic to a hosted model.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print the summary as one JSON document and nothing else.")]
-RecordPath = Annotated[
-    Path | None, typer.Option("--record", metavar="RECORD", help="The record's file; else the default synthetic one.")
-]
-CacheMode = Annotated[
-    Literal["off", "use", "only"] | None,
-    typer.Option("--cache", help="Replies of models kept from earlier: ask always, use them, or use only them."),
-]
 
 
 def run(
@@ -60,14 +50,13 @@ def run(
         list[str] | None, typer.Option(metavar="NAME[=FILE]", help="default, grounded, or your own prompt's file.")
     ] = None,
     record: RecordPath = None,
-    task: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this task, or template.")] = None,
+    task: TaskNames = None,
     limit: Annotated[
         int | None, typer.Option(parser=whole(1), metavar="N", help="So many tasks at most, spread over templates.")
     ] = None,
+    per_template: PerTemplate = None,
     repeats: Annotated[int, typer.Option(parser=whole(1), metavar="N", help="Play each task so often.")] = 1,
-    seed: Annotated[
-        int | None, typer.Option(parser=whole(0), metavar="N", help="The seed the tasks are drawn by; 1 if none.")
-    ] = None,
+    seed: Seed = None,
     jobs: Jobs = None,
     budget: Dollars = None,
     max_turns: Annotated[
@@ -91,12 +80,13 @@ def run(
     from harness.limits import Budget
     from harness.plan import make_plan
     from readback.registry import suite_source
-    from readback.running import VARIANT, Options, agents_of, conditions_of, refuse_to_send_out, tasks_of
+    from readback.running import VARIANT, Options, agents_of, conditions_of, refuse_to_send_out
 
     source = suite_source(suite)
     thresholds = thresholds_of(fail_under)
     options = Options(
         agents=tuple(agent or ()), base_url=base_url, record=None if record is None else str(record), seed=seed,
+        tasks=tuple(task or ()), limit=limit, per_template=per_template,
         max_turns=max_turns, max_tokens=max_tokens, seconds=seconds, cache=cache or "use",
     )  # fmt: skip
     _refuse_used(out)
@@ -108,7 +98,6 @@ def run(
         plan = make_plan(
             ready,
             agents,
-            tasks=tasks_of(ready, task or (), limit),
             conditions=conditions_of(ready, condition or ()),
             variants=(VARIANT,),
             repeats=repeats,

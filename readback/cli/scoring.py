@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from readback.cli.options import FailUnder, Json, RunPath
 from readback.cli.output import note, result
 from readback.cli.playing import REPORT, conclude, say_problems, thresholds_of, warn
 from readback.cli.progress import Meter
-from readback.cli.running import FailUnder, Json, RunPath
 
 
 def score(run: RunPath, fail_under: FailUnder = None, as_json: Json = False) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from readback.cli.ending import Mistake
+from readback.cli.options import Json, RunPath
 from readback.cli.output import document, note, result
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _FIRST = 100
 
 
 def show(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")],
+    run: RunPath,
     episode: Annotated[
         str | None,
         typer.Argument(metavar="[EPISODE]", help="An episode: the start of its id, or its task's name."),
@@ -36,7 +37,7 @@ def show(
     label: Annotated[str | None, typer.Option(help="Only episodes that a lens gave this label.")] = None,
     every: Annotated[bool, typer.Option("--all", help=f"Every row of the list, not the first {_FIRST}.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Nothing of the episode cut short.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show the episodes of a run, or one episode: calls, changes, clauses."""
     from harness.runfolder import RunFolder

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from readback.cli.ending import DONE, MISSED, Mistake
+from readback.cli.options import Json
 from readback.cli.output import document, note, result
 
 if TYPE_CHECKING:
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
 def verify(
     cases: Annotated[Path, typer.Argument(metavar="CASES.jsonl", help="Cases, one a line; see docs/state.md.")],
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")
-    ] = False,
+    as_json: Json = False,
 ) -> int:
     """Judge write logs recorded elsewhere: play each on a fork, and say whether it agrees with its stated verdict."""
     if not cases.is_file():

@@ -1,0 +1,89 @@
+"""The suite `ehr` by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, cast
+
+from readback.registry import Choices, Flaw, UnknownNameError
+
+if TYPE_CHECKING:
+    from ehr.sandbox import Record
+    from ehr.tasks.suite import EhrSuite
+    from harness.suite import Suite
+    from harness.task import Task
+    from harness.trace import Episode
+    from harness.verdict import Verdict
+
+
+class EhrSource:
+    """See `readback.registry.SuiteSource`."""
+
+    name = "ehr"
+    about = "tasks on a patient's record: reading it, writing to it, and knowing when to leave it alone"
+    baselines: Mapping[str, str] = {
+        "oracle": "reads with every care, acts, and reads its writes back",
+        "idle": "finishes at once",
+        "blind": "looks the patient up, then does the best act that needs no chart",
+        "phantom": "sends nothing, and says that it did",
+        "careless": "acts as the oracle, and changes another patient's telephone",
+        "stutter": "acts as the oracle, and sends each write twice",
+    }
+    beside = ("idle", "blind")
+
+    @contextmanager
+    def open(self, choices: Choices) -> Iterator[Suite]:
+        """The suite over the record that was chosen, else over the default one."""
+        with _record(choices) as record:
+            yield _drawn(record, choices)
+
+    def judge(self, task: Task, episode: Episode) -> list[Verdict]:
+        """The lenses `state`, `answer` and `message`."""
+        from ehr.verify import judge
+
+        return judge(task, episode)
+
+    def undrawn(self, suite: Suite) -> Mapping[str, str]:
+        """The templates that cannot be drawn on the record."""
+        return cast("EhrSuite", suite).undrawn
+
+    def flaws(self, suite: Suite, progress: Callable[[int, int], None]) -> Iterator[Flaw]:
+        """What `ehr.tasks.validate` finds."""
+        raise NotImplementedError
+
+
+def _record(choices: Choices) -> Record:
+    from ehr.sandbox import Record
+    from readback.records import default_record
+
+    if choices.record is None:
+        return default_record(choices.progress, say=choices.say)
+    return Record.open(choices.record)
+
+
+def _drawn(record: Record, choices: Choices) -> EhrSuite:
+    from ehr.tasks.suite import PER_TEMPLATE, EhrSuite, draw_suite
+
+    def drawn(limit: int | None) -> EhrSuite:
+        return draw_suite(
+            record,
+            seed=1 if choices.seed is None else choices.seed,
+            per_template=choices.per_template or PER_TEMPLATE,
+            limit=limit,
+            progress=lambda template, done, of: choices.progress("drawing tasks", done, of),
+        )
+
+    if not choices.tasks:
+        return drawn(choices.limit)
+    suite = drawn(None)
+    names = {name for task in suite.tasks for name in (task.id, task.template)} | set(suite.undrawn)
+    for name in choices.tasks:
+        if name not in names:
+            raise UnknownNameError("task or template", name, names, " (all: readback list tasks ehr)")
+    chosen = [task for task in suite.tasks if {task.id, task.template} & set(choices.tasks)]
+    undrawn = {name: reason for name, reason in suite.undrawn.items() if name in choices.tasks}
+    return EhrSuite(record, chosen[: choices.limit], seed=suite.seed, undrawn=undrawn)
+
+
+SOURCE = EhrSource()
