@@ -76,7 +76,7 @@ def agreement(
             return undefined(why)
         if drawn is None:
             return Estimate(value, None, "one cluster cannot be resampled")
-        return Estimate(value, *percentile_interval(statistic(drawn), len(tables)))
+        return Estimate(value, *percentile_interval(statistic(drawn)))
 
     return Agreement(
         cells=Cells(*(float(cell) for cell in total)),
@@ -136,7 +136,7 @@ def krippendorff_alpha(
     if len(same) < 2:
         return Estimate(value, None, "one cluster cannot be resampled")
     weights = cluster_weights(len(same), draws, seed)
-    return Estimate(value, *percentile_interval(_alpha(weights @ same, weights @ shares), len(same)))
+    return Estimate(value, *percentile_interval(_alpha(weights @ same, weights @ shares)))
 
 
 def _alpha(same: Any, counts: Any) -> Any:

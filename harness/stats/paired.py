@@ -139,7 +139,7 @@ def _difference(sums: list[int], sizes: list[int], draws: int, seed: int) -> Est
     import numpy as np
 
     weights = cluster_weights(len(sums), draws, seed)
-    interval, why = percentile_interval((weights @ np.asarray(sums)) / (weights @ np.asarray(sizes)), len(sums))
+    interval, why = percentile_interval((weights @ np.asarray(sums)) / (weights @ np.asarray(sizes)))
     return Estimate(value, interval, why)
 
 

@@ -19,9 +19,7 @@ def cluster_weights(clusters: int, draws: int, seed: int) -> NDArray[np.int64]:
     return np.random.default_rng(seed).multinomial(clusters, np.full(clusters, 1 / clusters), size=draws)
 
 
-def percentile_interval(
-    statistics: NDArray[Any], clusters: int
-) -> tuple[tuple[float, float] | None, str | None]:  # fmt: skip
+def percentile_interval(statistics: NDArray[Any]) -> tuple[tuple[float, float] | None, str | None]:
     """The middle 95 % of a statistic's bootstrap draws, or None and why. NaN is a draw in which it is undefined.
 
     Percentile bootstrap: B. Efron and R. J. Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 13; whole
@@ -30,8 +28,6 @@ def percentile_interval(
     """
     import numpy as np
 
-    if clusters < 2:
-        return None, "one cluster cannot be resampled"
     defined = statistics[np.isfinite(statistics)]
     missing = 1 - len(defined) / len(statistics)
     if missing > _UNDEFINED_SHARE:

@@ -119,6 +119,10 @@ def test_pass_k_falls_with_k_and_leaves_out_tasks_with_too_few_repeats() -> None
         pass_k(tasks, 0)
 
 
-def test_importing_statistics_loads_neither_numpy_nor_scipy() -> None:
-    code = "import harness.stats, sys; print(sorted({'numpy', 'scipy'} & sys.modules.keys()))"
+def test_importing_statistics_loads_neither_numpy_nor_scipy_nor_anything_else_of_ours() -> None:
+    code = (
+        "import harness.stats, sys\n"
+        "ours = [m for m in sys.modules if m.startswith('harness.') and not m.startswith('harness.stats')]\n"
+        "print(ours + sorted({'numpy', 'scipy', 'pydantic'} & sys.modules.keys()))"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -260,6 +260,14 @@ def test_a_cost_that_nobody_knows_is_null_and_what_is_known_stands_beside_it() -
     assert (oracle.usage.cost_usd, oracle.usage.cost_known_usd, oracle.usage.cost_unknown) == (None, None, 0)
 
 
+@pytest.mark.parametrize("ended", ["yesterday", "2026-01-15T10:15:00", None])
+def test_times_that_cannot_be_told_are_no_seconds(ended: str | None) -> None:
+    run = Run([task("dose/0001a")])
+    run.play("dose/0001a", says={"state": "pass"}, seconds=1)
+    run.episodes[0] = run.episodes[0].model_copy(update={"ended": ended})
+    assert summary(run).rows[0].seconds.median is None
+
+
 def test_repeats_give_pass_k_and_twins_in_each_repeat() -> None:
     run = Run(TWINS[:2])
     for repeat, (a, b) in enumerate([("pass", "pass"), ("pass", "fail X"), ("fail X", "pass"), ("unscored", "pass")]):

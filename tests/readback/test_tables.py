@@ -142,6 +142,35 @@ def test_the_screen_fits_its_width(width: int) -> None:
     assert "baselines:" in text, "the mark is a word, no colour"
 
 
+def test_the_head_names_suite_record_and_what_is_missing() -> None:
+    run = played("m", "oracle", "idle", "blind")
+    head = screen_of(summary(run, planned=70)).head
+    assert head == (
+        "suite ehr · digest 5u1te · record 4ec04d (synthetic) · clock 2026-01-15T10:15:00+00:00 · seed 1",
+        "runs/a1: 64 of 70 episodes scored, 6 not played yet",
+    )
+    real = {**ABOUT["record"], "synthetic": False}
+    assert "(NOT synthetic)" in screen_of(summary(run, record=real)).head[0]
+    bare = screen_of(summary(run, record=None, seed=None, suite_digest=None)).head
+    assert bare[0] == "suite ehr · digest –"
+
+
+def test_costs_that_are_not_known_are_never_zero() -> None:
+    run = played("m", "oracle", "idle", "blind")
+    run.play("dose/0000a", "m", repeat=1, says={"state": "pass"}, usage=Usage(input=5, calls=1))
+    run.play("dose/0000a", "n", says={"state": "pass"}, usage=Usage(input=5, calls=1))
+    run.play("dose/0000a", "own", kind="program", says={"state": "pass"})
+    course = grid(screen_of(summary(run)), "Course")
+    at = [column.header for column in course.columns].index("Cost $")
+    assert {row[0]: row[at] for row in course.rows} == {"m": ">0.16", "n": "unknown", "own": "–"}
+
+
+def test_verdicts_under_several_settings_are_named() -> None:
+    run = played("m", "oracle", "idle", "blind")
+    run.verdicts[0] = run.verdicts[0].model_copy(update={"config": "sha256:other"})
+    assert any("several settings of: state." in note for note in screen_of(summary(run)).notes)
+
+
 def test_columns_go_in_the_order_of_their_worth() -> None:
     wide = Grid("t", (Column("a"), Column("bb", keep=1), Column("cc", keep=2), Column("dd", keep=2)), (("1",) * 4,))
     assert fit(wide, 13) == (wide, ())
