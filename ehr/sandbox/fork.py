@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ehr.sandbox.body import pretty
 from ehr.sandbox.http import Exchange, Request, Response
 from ehr.sandbox.outcome import issue, outcome
+from ehr.sandbox.rendering import finished
 from ehr.sandbox.rest import Server
 from ehr.sandbox.state import Change, State, Write
 
@@ -75,7 +76,7 @@ class Fork:
                     response.body,
                 )
             )
-            return response
+            return finished(request, response)
 
     def _answer(self, request: Request, by: str) -> Response:
         try:

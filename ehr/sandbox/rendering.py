@@ -11,7 +11,7 @@ from typing import Any
 
 from ehr.sandbox.body import compact, pretty
 from ehr.sandbox.call import Call
-from ehr.sandbox.http import Response
+from ehr.sandbox.http import Request, Response
 
 SERVER = "HAPI FHIR 8.8.0 REST Server (FHIR Server; FHIR 4.0.1/R4)"
 """Whose behaviour this server has; sent as HAPI sends it, since clients ask for it."""
@@ -50,11 +50,11 @@ def _content_type(call: Call) -> str:
     return "application/json+fhir;charset=UTF-8" if old else "application/fhir+json;charset=UTF-8"
 
 
-def finished(call: Call, response: Response) -> Response:
+def finished(request: Request, response: Response) -> Response:
     """The answer as it goes out: compressed where that is asked for, without a body for `HEAD`."""
-    if call.request.method == "HEAD":
+    if request.method == "HEAD":
         return Response(response.status, response.headers, b"")
-    if response.body and "gzip" in (call.request.header("Accept-Encoding") or ""):
+    if response.body and "gzip" in (request.header("Accept-Encoding") or ""):
         packed = gzip.compress(response.body, compresslevel=1, mtime=0)
         return Response(response.status, {**response.headers, "Content-Encoding": "gzip"}, packed)
     return response

@@ -13,7 +13,7 @@ from ehr.sandbox.http import Request, Response
 from ehr.sandbox.operations import OPERATIONS
 from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.paging import Pages
-from ehr.sandbox.rendering import answer, finished, refused_address, web_server_page
+from ehr.sandbox.rendering import answer, refused_address, web_server_page
 from ehr.sandbox.rest_read import read, vread
 from ehr.sandbox.rest_search import next_page, search_type
 from ehr.sandbox.rest_write import apply_patch, patch_where, post, put, put_matching, remove, remove_matching
@@ -45,10 +45,9 @@ class Server:
         try:
             if len(request.body) > LARGEST_BODY:
                 raise RefusedError(413, f"A body may have {LARGEST_BODY} bytes, this one has {len(request.body)}")
-            response = self._route(call)
+            return self._route(call)
         except RefusedError as refusal:
-            response = answer(call, refusal.status, refusal.outcome(), refusal.headers)
-        return finished(call, response)
+            return answer(call, refusal.status, refusal.outcome(), refusal.headers)
 
     # ---- addresses
 

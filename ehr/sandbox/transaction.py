@@ -136,6 +136,8 @@ def _entry(item: Tree, position: int) -> Entry:
 
 def _transacted(state: State, call: Call, entries: list[Entry], inner: Inner) -> list[Tree]:
     _check_names(entries)
+    for entry in _in_order(entries, "GET"):
+        _check_read(entry)
     plan = Plan(state)
     done: dict[int, Done] = {}
     pending: list[tuple[Entry, Pending]] = []
@@ -297,11 +299,15 @@ def _nothing_done(done: Done) -> bool:
     return bool(done.issue["details"]["coding"][0]["code"] != "SUCCESSFUL_DELETE")
 
 
-def _read(call: Call, entry: Entry, inner: Inner) -> Tree:
-    """A read inside a Bundle; a refusal is the entry's own. An unknown type fails the whole, as in HAPI."""
+def _check_read(entry: Entry) -> None:
+    """An unknown type in a read fails the whole, as in HAPI; any other fault of a read is its own."""
     first = re.split(r"[/?]", entry.url, maxsplit=1)[0]
     if first not in resource_types() and first not in ("metadata", "_history", "") and not first.startswith("$"):
         raise unknown_type(first)
+
+
+def _read(call: Call, entry: Entry, inner: Inner) -> Tree:
+    """A read inside a Bundle, answered after everything was written."""
     response = inner(Request("GET", f"/{entry.url}", {"Accept": "application/fhir+json"}))
     tree: Any = parse_object(response.body) if response.body else None
     if response.status >= 400:
