@@ -7,9 +7,12 @@ Python object would break the file that the trace is written to. `plain` copies 
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from typing import Any
 
+import orjson
+from pydantic import BaseModel
 from pydantic_core import to_json
 
 MAX_DEPTH = 100
@@ -17,6 +20,8 @@ MAX_DEPTH = 100
 
 MAX_DIGITS = 300
 """Digits of a whole number."""
+
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 class PlainError(ValueError):
@@ -39,18 +44,57 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
+def json_bytes(value: Any) -> bytes:
+    """`value` as compact JSON in UTF-8, pydantic values by their fields. Raises `ValueError` where it cannot be.
+
+    A float that carries its own `digits` (as a decimal of a resource does) is written with them: 1.00 stays 1.00. NaN
+    and infinity are null.
+    """
+    try:
+        return orjson.dumps(value, default=_exactly, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
+    except TypeError:
+        return to_json(value, inf_nan_mode="null")  # whole numbers beyond 64 bits
+
+
 def json_text(value: Any) -> str:
-    """A tool's result as the agent reads it: text as it is, anything else as compact JSON. Raises `ValueError`."""
+    """A tool's result as the agent reads it: text as it is, anything else as JSON. Raises `ValueError`."""
     if isinstance(value, str):
         value.encode()
         return value
-    return to_json(value, inf_nan_mode="null").decode()
+    return json_bytes(value).decode()
+
+
+def copied(value: Any) -> Any:
+    """A copy of a JSON value that shares no list and no object with it."""
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [copied(item) for item in value]
+    return value
 
 
 def shown(value: Any, length: int = 80) -> str:
     """`value` for an error message: its `repr`, at most `length` characters of it."""
     text = repr(value)
     return text if len(text) <= length else f"{text[:length]}…"
+
+
+def _exactly(value: Any) -> Any:
+    """What orjson does not write by itself: pydantic values, and subclasses of what JSON has."""
+    if isinstance(value, BaseModel):
+        return {name: getattr(value, name) for name in type(value).model_fields}
+    if isinstance(value, float):
+        digits = getattr(value, "digits", None)
+        return orjson.Fragment(digits) if isinstance(digits, str) and _NUMBER.fullmatch(digits) else float(value)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, dict):
+        return dict(value)
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} has no JSON")
 
 
 def _plain(value: Any, where: str, depth: int) -> Any:

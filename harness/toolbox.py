@@ -17,12 +17,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from harness.claim import FINISH_NAME, Finish, accepted
 from harness.clock import Clock, wall_clock
 from harness.faults import traceback_of
-from harness.plain import PlainError, clean, json_text, plain, shown
+from harness.plain import PlainError, clean, copied, json_text, plain, shown
 from harness.tool import Tool, ToolResult
 from harness.trace import Call
 
@@ -116,7 +116,7 @@ class Toolbox:
             def call(**arguments: Any) -> Any:
                 recorded = self.call(name, arguments, step=len(self._calls) + 1)
                 result = recorded.result if isinstance(recorded.result, dict) else {"result": recorded.result}
-                return from_json(to_json(result)) if copies else result
+                return copied(result) if copies else result
 
             call.__name__ = name
             call.__doc__ = self._tools[name].description

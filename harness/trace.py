@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from harness.plain import json_bytes
 from harness.values import Value, digest
 
 Claim = Literal["done", "not_done", "unclear"]
@@ -130,6 +131,10 @@ class Episode(Value):
     error: str | None = None
     started: str | None = None
     ended: str | None = None
+
+    def line(self) -> str:
+        """The episode as one line of JSON. Decimals in results keep their digits."""
+        return json_bytes(self).decode()
 
     @property
     def scored(self) -> bool:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from harness.finish import FINISH, Finish
 from harness.functions import tool
-from harness.plain import MAX_DEPTH, PlainError, clean, plain
+from harness.plain import MAX_DEPTH, PlainError, clean, json_text, plain
 from harness.tool import ToolResult
 from harness.toolbox import EpisodeOverError, Toolbox, ToolError
-from harness.trace import Call
+from harness.trace import Call, Episode
 
 
 def ticking() -> Callable[[], str]:
@@ -211,3 +211,52 @@ def test_half_a_surrogate_pair_becomes_the_replacement_character() -> None:
 def test_plain_names_the_place() -> None:
     with pytest.raises(PlainError, match=r"resource\.dose\[1\] is nan"):
         plain({"dose": [1, float("nan")]}, "resource")
+
+
+class Written(float):
+    """A number that knows how it was written."""
+
+    digits: str
+
+
+def written(digits: str) -> Written:
+    number = Written(digits)
+    number.digits = digits
+    return number
+
+
+def test_decimals_keep_their_digits_for_the_agent_and_in_the_file() -> None:
+    def dose() -> Any:
+        """Give a dose."""
+        return {"value": written("1.00"), "low": written("1e2"), "odd": written("2.5"), "plain": 1.5, "whole": 3}
+
+    box = Toolbox([tool(dose)], now=ticking())
+    call = box.call("dose", {}, step=1)
+    text = '{"value":1.00,"low":1e2,"odd":2.5,"plain":1.5,"whole":3}'
+    assert json_text(call.result) == text
+    episode = Episode(
+        id="e", task="t", task_digest="d", agent="a", condition="c", variant={}, ending="finished", calls=box.calls
+    )
+    assert f'"result":{text},' in episode.line()
+    assert Episode.read(episode.line()) == episode
+    assert episode.line().replace("1.00", "1.0").replace("1e2", "100.0") == episode.model_dump_json()
+    assert box.callables(copies=True)["dose"]()["value"].digits == "1.00"
+
+
+@pytest.mark.parametrize("digits", ["1, 2", '"x"', "", "01", "1.", "NaN", None])
+def test_digits_that_are_no_number_are_not_believed(digits: Any) -> None:
+    number = Written("1.5")
+    number.digits = digits
+    assert json_text([number]) == "[1.5]"
+
+
+def test_what_json_has_no_word_for_is_written_as_what_it_is() -> None:
+    class Code(str):
+        __slots__ = ()
+
+    assert json_text({"a": Code("x"), "b": True, "c": 10**30, "d": float("nan"), "e": (1, None)}) == (
+        '{"a":"x","b":true,"c":1000000000000000000000000000000,"d":null,"e":[1,null]}'
+    )
+    for value in (object(), {"a": "\ud800"}):
+        with pytest.raises(ValueError, match="serializ"):
+            json_text(value)
