@@ -15,6 +15,7 @@ from readback.cli.ending import Mistake
 from readback.cli.numbers import whole
 from readback.cli.options import Json
 from readback.cli.output import document, note, result
+from readback.cli.playing import warn
 from readback.cli.progress import stages
 
 if TYPE_CHECKING:
@@ -54,10 +55,56 @@ def build(
     else:
         patients = synthetic.PATIENTS if patients is None else patients
         made, name = synthetic.generate(patients=patients, seed=seed), f"synthetic-{patients}"
-    path = _free(out or _FOLDER / f"{name}-seed{seed}.record", force)
+    path = out or _FOLDER / f"{name}-seed{seed}.record"
+    _refuse_taken(path, force)
+    path.parent.mkdir(parents=True, exist_ok=True)
     with stages() as progress, Record.build(made, path, clock=clock, synthetic=True, progress=progress) as record:
         _describe(record, path, as_json)
     _suggest(path)
+
+
+@app.command("import")
+def import_(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="FHIR Bundles, NDJSON files, or folders of them; also .gz.")
+    ],
+    out: Out = None,
+    clock: Annotated[
+        str | None,
+        typer.Option(metavar="INSTANT", help="The record's present, an ISO instant with zone; else its latest time."),
+    ] = None,
+    synthetic: Annotated[
+        bool, typer.Option("--synthetic", help="Nobody in it is real: it may be sent to a hosted model.")
+    ] = False,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Import resources from files: all of them, or none."""
+    from ehr.sandbox import Record
+    from ehr.sandbox.load import load
+    from readback.visible import in_line
+
+    path = out or _FOLDER / f"{_stem(paths[0])}.record"
+    _refuse_taken(path, force)
+    loaded = load(paths)
+    now = clock or loaded.clock
+    if now is None:
+        raise Mistake("nothing in these files says a time; name the record's present with --clock INSTANT")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        stages() as progress,
+        Record.build(loaded.resources(), path, clock=now, synthetic=synthetic, progress=progress) as record,
+    ):
+        _describe(record, path, as_json)
+    if loaded.unresolved:
+        several = ", ".join(in_line(reference) for reference, _ in loaded.unresolved.most_common(3))
+        warn(f"{len(loaded.unresolved):,} references name nothing that was loaded, such as {several}")
+    _suggest(path)
+
+
+def _stem(path: Path) -> str:
+    """The name of a file or folder without its endings."""
+    return path.resolve().name.partition(".")[0] or "imported"
 
 
 @app.command()
@@ -94,10 +141,10 @@ def export(
         if out is None:
             _write(opened, type, sys.stdout.buffer)
             return
-        path = _free(out, force)
-        with _whole(path) as file:
+        _refuse_taken(out, force)
+        with _whole(out) as file:
             count = _write(opened, type, file)
-    note(f"{count:,} resources written to {path}")
+    note(f"{count:,} resources written to {out}")
 
 
 def _write(record: Record, type: str | None, file: IO[bytes]) -> int:
@@ -126,14 +173,12 @@ def _whole(path: Path) -> Iterator[IO[bytes]]:
         temporary.unlink(missing_ok=True)
 
 
-def _free(path: Path, force: bool) -> Path:
-    """The path, with its folder made. A file that is there is not replaced unless it is asked for."""
+def _refuse_taken(path: Path, force: bool) -> None:
+    """A file that is there is not replaced unless it is asked for."""
     if path.is_dir():
         raise Mistake(f"{str(path)!r} is a folder; name a file with --out")
     if path.exists() and not force:
         raise Mistake(f"{str(path)!r} is there already; name another with --out, or replace it with --force")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
 
 
 def _describe(record: Record, path: Path, as_json: bool) -> None:

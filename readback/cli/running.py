@@ -25,7 +25,6 @@ from readback.cli.options import (
     TaskNames,
 )
 from readback.cli.output import note
-from readback.cli.planning import show_plan
 from readback.cli.playing import carry_out, conclude, opened, thresholds_of, warn
 
 if TYPE_CHECKING:
@@ -79,6 +78,7 @@ def run(
     from harness.estimate import estimate
     from harness.limits import Budget
     from harness.plan import make_plan
+    from readback.cli.planning import show_plan
     from readback.registry import suite_source
     from readback.running import VARIANT, Options, agents_of, conditions_of, refuse_to_send_out
 

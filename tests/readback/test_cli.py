@@ -27,6 +27,8 @@ HEAVY = (
     "pint",
     "jinja2",
     "rich",
+    "regex",
+    "requests",
 )
 
 
