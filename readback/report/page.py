@@ -168,15 +168,24 @@ def _written(
         if verdict.episode in places:
             verdicts.setdefault(verdict.episode, []).append(verdict)
     template = environment.get_template("episode.html.jinja")
+    saved = 0
     for episode in stored.episodes():
         place = places.get(episode.id)
         if place is None:
             continue
-        entry = entries[episode.id]
+        # What short episodes do not use goes to those after them; what one took too much is made up for.
+        size = min(_MOST, max(place.size // 2, place.size + min(saved, 2 * place.size)))
         view: EpisodeView = view_of(
-            entry, tasks[episode.task], episode, verdicts.pop(episode.id, []), anchor=place.anchor, size=place.size
+            entries[episode.id],
+            tasks[episode.task],
+            episode,
+            verdicts.pop(episode.id, []),
+            anchor=place.anchor,
+            size=size,
         )
-        yield episode.id, _markup(template.render(e=view, run=run))
+        html = template.render(e=view, run=run)
+        saved += place.size - len(html.encode(errors="replace"))
+        yield episode.id, _markup(html)
 
 
 def _group(row: Row, entries: Sequence[Entry], places: Mapping[str, _Place], written: Mapping[str, Markup]) -> Group:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -156,6 +157,30 @@ def test_it_can_be_read_by_all(tmp_path: Path) -> None:
     assert "prefers-color-scheme:dark" in source and "@media print" in source and "width=device-width" in source
     # An outcome is a word, not only a colour.
     assert '<b class="o fail">fail</b>' in source
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG 2.2's contrast ratio of two colours written `#rgb` or `#rrggbb`."""
+
+    def luminance(colour: str) -> float:
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+        channels = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_every_colour_of_text_can_be_read_on_every_ground(tmp_path: Path) -> None:
+    source = written(tmp_path, small_run())[1]
+    palettes = [dict(re.findall(r"--(\w+):(#\w+)", found)) for found in re.findall(r":root\{(.*?)\}", source)]
+    assert len(palettes) == 3, "light, dark, print"
+    for palette in palettes:
+        for text in ("fg", "soft", "link", "pass", "fail", "un"):
+            for ground in ("bg", "shade"):
+                assert contrast(palette[text], palette[ground]) >= 4.5, (text, ground, palette)
+        assert min(contrast(palette["fg"], palette[ground]) for ground in ("del", "add")) >= 7
 
 
 def test_the_summary_stands_in_it_as_json(tmp_path: Path) -> None:
