@@ -18,6 +18,7 @@ from harness.agent import Briefing
 from harness.scripted import ScriptedAgent
 from harness.task import Task
 from harness.tool import Tool
+from harness.trace import Episode
 
 CLOCK = "2026-01-15T10:15:00+00:00"
 LITTLE: list[bytes | dict[str, Any]] = [
@@ -171,6 +172,20 @@ def test_digits_are_kept_in_what_the_agent_sees_and_in_the_evidence(record: Reco
     assert seen == 1 and seen.digits == "1.00"
     tools_of(world)["fhir_delete"].run({"type": "Observation", "id": "o1"})
     assert '"value":1.00' in (world.evidence().changes[0].before or "")
+
+
+def test_digits_are_kept_in_the_file_that_the_trace_is_written_to(record: Record, task: Task) -> None:
+    def play(tools: Any) -> dict[str, Any]:
+        tools["fhir_read"](type="Observation", id="o1")
+        return {"outcome": "done"}
+
+    world = chart_world(Embedded(record), task)
+    played = ScriptedAgent("reader", play).play(Briefing("Read it.", "", CLOCK), world.tools, repeat=0)
+    episode = Episode(
+        id="sha256:1", task=task.id, task_digest=task.digest, agent="reader", condition="default", variant={},
+        ending=played.ending, calls=played.calls,
+    )  # fmt: skip
+    assert '"value":1.00,' in episode.line()
 
 
 def test_an_agent_plays_in_the_world(record: Record, task: Task) -> None:
