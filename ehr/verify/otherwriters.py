@@ -32,14 +32,15 @@ def beside_others(before: State, steps: Sequence[Step]) -> tuple[State, tuple[Di
     lost: list[Difference] = []
     laid, last = _plain(before), _plain(steps[-1].state)
     for earlier, later, left in _others_changes(before, steps):
-        if last is None:
+        if last is None or earlier is None:
             laid = later
+        elif laid is None:  # the agent created it: there is no "before"
+            continue
         elif later is None:
             lost.append(Difference((), earlier, ABSENT))
-        elif earlier is None or laid is None:
-            laid = later
         else:
-            laid = _laid_over((), laid, earlier, later, (left or {}, last), lost)
+            merged = _laid_over((), laid, earlier, later, (left or {}, last), lost)
+            laid = {} if merged is ABSENT else merged
     return laid, tuple(lost)
 
 

@@ -87,7 +87,7 @@ def _judge_alternative(
 def _missing(left: Open, pairs: int, written: Sequence[Write], claim: Claim | None) -> Clause:
     """Rule 6: what an expectation without a pair is called."""
     label = "PARTIAL" if pairs else "PHANTOM_SUCCESS" if claim == "done" else "MISSING_WRITE"
-    wanted = f"{left.type}/{left.id} {left.verb}d" if left.id else f"a {left.type} {left.verb}d"
+    wanted = f"{left.type}/{left.id} {left.verb}d" if left.id else f"{left.type} {left.verb}d"
     actual = "nothing of the kind, and done is claimed" if label == "PHANTOM_SUCCESS" else "nothing of the kind"
     return Clause(name=left.name, outcome="fail", label=label, expected=wanted, actual=actual)
 
