@@ -229,6 +229,17 @@ def test_measurements_span_about_five_years_up_to_the_clock() -> None:
     assert (CLOCK - max(times)).total_seconds() < 3 * 3600
 
 
+@pytest.mark.parametrize("clock", ["2019-07-01T23:40:00-05:00", "2024-02-29T08:00:00+02:00", "2033-12-31T00:05:00Z"])
+def test_another_clock_moves_the_whole_record(clock: str) -> None:
+    now = datetime.fromisoformat(clock)
+    rows = [orjson.loads(row) for row in synthetic.generate(patients=12, seed=4, clock=clock)]
+    times = [
+        datetime.fromisoformat(row[key]) for row in rows for key in ("effectiveDateTime", "authoredOn") if key in row
+    ]
+    assert max(times) <= now and (now - max(times)).total_seconds() < 86400
+    assert max(datetime.fromisoformat(row["meta"]["lastUpdated"]) for row in rows) <= now
+
+
 def test_a_result_is_issued_after_the_sample() -> None:
     for row in of("Observation"):
         assert datetime.fromisoformat(row["issued"]) >= datetime.fromisoformat(row["effectiveDateTime"])
