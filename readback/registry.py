@@ -34,7 +34,9 @@ class UnknownNameError(ValueError):
             hint = f"; choose from {', '.join(sorted(known))}" if known else ""
         else:
             hint = ""
-        super().__init__(f"there is no {kind} {name!r}{hint}{more}")
+        if more:
+            hint += f" {more[:1].upper()}{more[1:]}" if hint.endswith("?") else f"; {more}"
+        super().__init__(f"there is no {kind} {name!r}{hint}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,6 @@ def suite_names() -> list[str]:
 def suite_source(name: str) -> SuiteSource:
     """The suite of this name. Raises `UnknownNameError`."""
     if name not in _SUITES:
-        raise UnknownNameError("suite", name, _SUITES, " (all: readback list suites)")
+        raise UnknownNameError("suite", name, _SUITES, "see readback list suites")
     source: SuiteSource = import_module(_SUITES[name]).SOURCE
     return source

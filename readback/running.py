@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,6 +28,8 @@ VARIANT: Mapping[str, Any] = {"validation": "hapi", "fault": None, "protocol": "
 CacheMode = Literal["off", "use", "only"]
 
 _PROVIDERS = ("openai", "anthropic")
+NO_KEYS = {"OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none"}
+"""An environment for agents that will not be asked."""
 _FORMS = tuple(form.name for form in AGENT_FORMS)
 
 
@@ -55,7 +58,9 @@ class Options(Value):
     cache: CacheMode = "use"
 
 
-def agents_of(options: Options, source: SuiteSource, budget: Budget) -> list[Agent | str]:
+def agents_of(
+    options: Options, source: SuiteSource, budget: Budget, *, environment: Mapping[str, str] = os.environ
+) -> list[Agent | str]:
     """The agents by name, and beside them the baselines without which their score says little.
 
     A name is `openai:MODEL` or `anthropic:MODEL` (`?temperature=0&seed=1` behind it goes into each request),
@@ -69,11 +74,13 @@ def agents_of(options: Options, source: SuiteSource, budget: Budget) -> list[Age
             f"the base URL {options.base_url!r} is for the models of one provider, and"
             f" {' and '.join(providers) or 'no model'} is named; add --agent openai:MODEL, or leave it out"
         )
-    agents = [_agent(name, options, source, budget) for name in names]
+    agents = [_agent(name, options, source, budget, environment) for name in names]
     return [*agents, *(name for name in source.beside if name not in names)]
 
 
-def _agent(name: str, options: Options, source: SuiteSource, budget: Budget) -> Agent | str:
+def _agent(
+    name: str, options: Options, source: SuiteSource, budget: Budget, environment: Mapping[str, str]
+) -> Agent | str:
     kind, colon, rest = name.partition(":")
     if name in source.baselines:
         return name
@@ -82,13 +89,13 @@ def _agent(name: str, options: Options, source: SuiteSource, budget: Budget) -> 
 
         return load_program(name, seconds=options.seconds or SECONDS)
     if kind in _PROVIDERS and colon and rest:
-        return _model(kind, rest, options, budget)
+        return _model(kind, rest, options, budget, environment)
     if kind in (*_PROVIDERS, "python"):
         raise SettingError(f"{name!r} is no agent; write {' or '.join(_FORMS)}")
-    raise UnknownNameError("agent", name, source.baselines, f"; or write {' or '.join(_FORMS)}")
+    raise UnknownNameError("agent", name, source.baselines, f"or write {' or '.join(_FORMS)}")
 
 
-def _model(provider: str, rest: str, options: Options, budget: Budget) -> Agent:
+def _model(provider: str, rest: str, options: Options, budget: Budget, environment: Mapping[str, str]) -> Agent:
     from harness.limits import Limits
     from harness.loop import ModelAgent
     from harness.models.anthropic import anthropic_model
@@ -104,7 +111,7 @@ def _model(provider: str, rest: str, options: Options, budget: Budget) -> Agent:
         turns=options.max_turns or limits.turns, tokens=options.max_tokens, seconds=options.seconds or limits.seconds
     )
     return ModelAgent(
-        make(model, base_url=options.base_url, options=given, exchange=exchange),
+        make(model, base_url=options.base_url, options=given, exchange=exchange, environment=environment),
         limits=limits,
         budget=budget,
         label=f"{provider}:{rest}" if question else None,
@@ -155,46 +162,44 @@ def refuse_to_send_out(suite: Suite, agents: Sequence[Agent | str]) -> None:
             )
 
 
-def conditions_of(suite: Suite, named: Sequence[str]) -> dict[str, str]:
-    """The conditions by name with their prompts.
+def prompts_of(named: Sequence[str]) -> dict[str, str | None]:
+    """The conditions that are named, each with the prompt of its file, or None where it must be the suite's own.
 
-    `named` are `NAME`, of the suite, or `NAME=FILE`, a prompt of the user's; without any, it is the suite's
-    `default`. Raises `SettingError` and `UnknownNameError`.
+    A condition is named `NAME`, or `NAME=FILE`; without any, it is `default`. Raises `SettingError`.
     """
-    chosen: dict[str, str] = {}
+    prompts: dict[str, str | None] = {}
     for text in named or ("default",):
         name, equals, file = text.partition("=")
-        if name in chosen:
+        if name in prompts:
             raise SettingError(f"the condition {name!r} is named twice; give each its own name")
-        if not equals:
-            if name not in suite.conditions:
-                raise UnknownNameError("condition", name, suite.conditions, "; your own prompt is named by NAME=FILE")
-            chosen[name] = suite.conditions[name]
-        else:
-            chosen[name] = _prompt(name, Path(file), suite)
-    return chosen
+        prompts[name] = _prompt(name, file) if equals else None
+    return prompts
 
 
-def _prompt(name: str, file: Path, suite: Suite) -> str:
-    if not name or not str(file) or str(file) == ".":
-        raise SettingError(f"{name}={str(file)!r} is no condition; write NAME=FILE, such as mine=prompt.txt")
-    if name in suite.conditions:
-        raise SettingError(f"{name!r} is the suite's own condition; give the prompt in {str(file)!r} another name")
+def _prompt(name: str, file: str) -> str:
+    if not name or not file:
+        raise SettingError(f"'{name}={file}' is no condition; write NAME=FILE, such as mine=prompt.txt")
     try:
-        text = file.read_text(encoding="utf-8")
+        text = Path(file).read_text(encoding="utf-8")
     except OSError as problem:
-        raise SettingError(
-            f"the prompt {str(file)!r} of condition {name!r} cannot be read: {problem.strerror}"
-        ) from None
-    except UnicodeDecodeError:
-        raise SettingError(
-            f"the prompt {str(file)!r} of condition {name!r} is no UTF-8 text; save it as such"
-        ) from None
+        raise SettingError(f"the prompt {file!r} of condition {name!r} cannot be read: {problem.strerror}") from None
+    except ValueError:
+        raise SettingError(f"the prompt {file!r} of condition {name!r} is no UTF-8 text; save it as such") from None
     if not text.strip():
-        raise SettingError(
-            f"the prompt {str(file)!r} of condition {name!r} is empty; write what the agent is to be told"
-        )
+        raise SettingError(f"the prompt {file!r} of condition {name!r} is empty; write what the agent is to be told")
     return text
+
+
+def conditions_of(suite: Suite, prompts: Mapping[str, str | None]) -> dict[str, str]:
+    """The conditions with their prompts, the suite's own among them. Raises `SettingError` and `UnknownNameError`."""
+    chosen: dict[str, str] = {}
+    for name, prompt in prompts.items():
+        if prompt is None and name not in suite.conditions:
+            raise UnknownNameError("condition", name, suite.conditions, "your own prompt is named by NAME=FILE")
+        if prompt is not None and name in suite.conditions:
+            raise SettingError(f"{name!r} is the suite's own condition; give your prompt another name")
+        chosen[name] = suite.conditions[name] if prompt is None else prompt
+    return chosen
 
 
 def is_loopback(url: str) -> bool:

@@ -116,5 +116,5 @@ def schema(
         result("\n".join(NAMES))
         return
     if name not in NAMES:
-        raise UnknownNameError("schema", name, NAMES, " (all: readback schema)")
+        raise UnknownNameError("schema", name, NAMES, "see readback schema")
     result(json.dumps(schema_of(name), indent=2, ensure_ascii=False))

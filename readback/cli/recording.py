@@ -137,7 +137,7 @@ def export(
 
     with Record.open(record) as opened:
         if type is not None and type not in opened.counts:
-            raise UnknownNameError("resource type", type, opened.counts, f" (all: readback record info {record})")
+            raise UnknownNameError("resource type", type, opened.counts, f"see readback record info {record}")
         if out is None:
             _write(opened, type, sys.stdout.buffer)
             return

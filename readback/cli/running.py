@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -80,7 +81,7 @@ def run(
     from harness.plan import make_plan
     from readback.cli.planning import show_plan
     from readback.registry import suite_source
-    from readback.running import VARIANT, Options, agents_of, conditions_of, refuse_to_send_out
+    from readback.running import NO_KEYS, VARIANT, Options, agents_of, conditions_of, prompts_of, refuse_to_send_out
 
     source = suite_source(suite)
     thresholds = thresholds_of(fail_under)
@@ -89,16 +90,18 @@ def run(
         tasks=tuple(task or ()), limit=limit, per_template=per_template,
         max_turns=max_turns, max_tokens=max_tokens, seconds=seconds, cache=cache or "use",
     )  # fmt: skip
+    prompts = prompts_of(condition or ())
     _refuse_used(out)
     purse = Budget(budget)
-    agents = agents_of(options, source, purse)
+    environment = {**os.environ, **NO_KEYS} if dry_run else os.environ
+    agents = agents_of(options, source, purse, environment=environment)
     with opened(source, options) as ready:
         if not allow_external:
             refuse_to_send_out(ready, agents)
         plan = make_plan(
             ready,
             agents,
-            conditions=conditions_of(ready, condition or ()),
+            conditions=conditions_of(ready, prompts),
             variants=(VARIANT,),
             repeats=repeats,
         )
@@ -171,9 +174,9 @@ def _made(out: Path | None, plan: Plan, options: Options) -> RunFolder:
 
     about = plan.about(command=["readback", *sys.argv[1:]], options=options.model_dump(mode="json"))
     if out is not None:
-        return RunFolder.create(out, about, plan.tasks, warn=warn)
+        return RunFolder.create(_writable(out), about, plan.tasks, warn=warn)
     for number in itertools.count(1):
-        path = _RUNS / f"{plan.suite.name}-{number}"
+        path = _writable(_RUNS) / f"{plan.suite.name}-{number}"
         if path.exists():
             continue
         try:
@@ -182,6 +185,15 @@ def _made(out: Path | None, plan: Plan, options: Options) -> RunFolder:
             if not path.exists():  # else another run took the number in this moment
                 raise
     raise AssertionError("numbers do not end")
+
+
+def _writable(folder: Path) -> Path:
+    """The folder, made where it is not there yet."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise Mistake(f"{str(folder)!r} cannot be made: {problem.strerror}; name another with --out") from None
+    return folder
 
 
 def _is_finished(folder: RunFolder) -> bool:

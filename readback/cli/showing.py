@@ -96,7 +96,7 @@ def _nothing_found(run: Path, entries: Sequence[Entry], wanted: _Wanted) -> str:
         return str(UnknownNameError("condition", wanted.condition, {entry.condition for entry in entries}))
     if wanted.episode is not None:
         known = {entry.task.id for entry in entries}
-        return str(UnknownNameError("episode", wanted.episode, known, f" (all: readback show {run})"))
+        return str(UnknownNameError("episode", wanted.episode, known, f"see readback show {run}"))
     return f"none of the {len(entries)} episodes of {str(run)!r} is like that; leave an option out"
 
 

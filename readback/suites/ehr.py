@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from harness.task import Task
     from harness.trace import Episode
     from harness.verdict import Verdict
+
+_ALL = "see readback list tasks ehr"
 
 
 class EhrSource:
@@ -65,25 +67,41 @@ def _record(choices: Choices) -> Record:
 def _drawn(record: Record, choices: Choices) -> EhrSuite:
     from ehr.tasks.suite import PER_TEMPLATE, EhrSuite, draw_suite
 
-    def drawn(limit: int | None) -> EhrSuite:
-        return draw_suite(
-            record,
-            seed=1 if choices.seed is None else choices.seed,
-            per_template=choices.per_template or PER_TEMPLATE,
-            limit=limit,
-            progress=lambda template, done, of: choices.progress("drawing tasks", done, of),
-        )
-
+    suite = draw_suite(
+        record,
+        seed=1 if choices.seed is None else choices.seed,
+        templates=_templates(choices.tasks),
+        per_template=choices.per_template or PER_TEMPLATE,
+        limit=None if choices.tasks else choices.limit,
+        progress=lambda template, done, of: choices.progress("drawing tasks", done, of),
+    )
     if not choices.tasks:
-        return drawn(choices.limit)
-    suite = drawn(None)
+        return suite
     names = {name for task in suite.tasks for name in (task.id, task.template)} | set(suite.undrawn)
     for name in choices.tasks:
         if name not in names:
-            raise UnknownNameError("task or template", name, names, " (all: readback list tasks ehr)")
+            raise UnknownNameError("task", name, names, _ALL)
     chosen = [task for task in suite.tasks if {task.id, task.template} & set(choices.tasks)]
-    undrawn = {name: reason for name, reason in suite.undrawn.items() if name in choices.tasks}
-    return EhrSuite(record, chosen[: choices.limit], seed=suite.seed, undrawn=undrawn)
+    return EhrSuite(record, chosen[: choices.limit], seed=suite.seed, undrawn=suite.undrawn)
+
+
+def _templates(names: Sequence[str]) -> list[str] | None:
+    """The templates that these tasks and templates are of, in the order of the suite; None means all."""
+    from ehr.tasks.templates import all_templates
+
+    known = list(all_templates())
+    wanted = {name.split("/")[1] if name.count("/") == 2 else name: name for name in names}
+    for template, name in wanted.items():
+        if template not in known:
+            raise UnknownNameError("task or template", name, [*known, *_as_ids(known, name)], _ALL)
+    return [template for template in known if template in wanted] if names else None
+
+
+def _as_ids(templates: Sequence[str], name: str) -> Iterator[str]:
+    """What a task's id would be in each template, where one was meant."""
+    if name.count("/") == 2:
+        number = name.rpartition("/")[2]
+        yield from (f"ehr/{template}/{number}" for template in templates)
 
 
 SOURCE = EhrSource()
