@@ -68,6 +68,10 @@ class AnthropicModel:
         body, is_kept = self.exchange.ask(question, self._send, seconds=seconds)
         return _read(body, self.price, is_kept=is_kept)
 
+    def close(self) -> None:
+        """Let the connections go."""
+        self.client.close()
+
     def _send(self, request: Mapping[str, Any], timeout: float) -> bytes:
         import anthropic
 

@@ -58,6 +58,10 @@ class OpenAIModel:
         body, is_kept = self.exchange.ask(question, self._send, seconds=seconds)
         return _read(body, self.price, is_kept=is_kept, turn=sum(isinstance(turn, Reply) for turn in history) + 1)
 
+    def close(self) -> None:
+        """Let the connections go."""
+        self.client.close()
+
     def _send(self, request: Mapping[str, Any], timeout: float) -> bytes:
         import openai
 

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from harness.faults import redacted
 from harness.models.model import ModelSetupError, NoReplyError
+from harness.plain import plain
 from harness.trace import Ending
 
 _CONTEXT_CODES = {"context_length_exceeded", "exceed_context_size_error"}
@@ -62,16 +63,16 @@ def checked_base_url(base_url: str) -> str:
 
 
 def parsed(given: Any) -> tuple[dict[str, Any] | None, str | None]:
-    """The arguments as an object, and their text where they are none. Nothing at all means no arguments."""
+    """A call's arguments as a plain object, or None and their text. Nothing at all means no arguments."""
     if given is None or given == "":
         return {}, None
-    if isinstance(given, dict):
-        return given, None
     try:
-        value = json.loads(given)
-    except (ValueError, TypeError, RecursionError):
+        value = plain(json.loads(given) if isinstance(given, str) else given, "arguments")
+    except (ValueError, RecursionError):
         value = None
-    return (value, None) if isinstance(value, dict) else (None, given if isinstance(given, str) else json.dumps(given))
+    if isinstance(value, dict):
+        return value, None
+    return None, given if isinstance(given, str) else json.dumps(given)
 
 
 def safe_name(name: str) -> str:

@@ -1,0 +1,87 @@
+"""Prices: the table that is shipped, the user's own before it, and that an unknown price stays unknown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.prices import Prices, PricesError, Tokens, read_prices
+
+ROW = 'model = "{}"\ninput = {}\noutput = 2\nsource = "s"\ndate = 2026-01-01\n'
+
+
+def table(tmp_path: Path, *rows: tuple[str, float]) -> Prices:
+    (tmp_path / "prices.toml").write_text("\n".join("[[price]]\n" + ROW.format(*row) for row in rows))
+    return read_prices(tmp_path / "prices.toml", environment={})
+
+
+def test_the_shipped_table_is_sound_and_says_from_where_and_when() -> None:
+    rows = read_prices(environment={}).rows
+    assert len(rows) > 5
+    assert len({(row.model, row.base_url) for row in rows}) == len(rows)
+    for row in rows:
+        assert row.model.split(":")[0] in ("openai", "anthropic")
+        assert row.source.startswith("https://")
+        assert row.date.year >= 2026
+        assert row.output >= row.input >= (row.cached or 0)
+
+
+def test_an_unknown_price_is_none() -> None:
+    prices = read_prices(environment={})
+    assert prices.find("openai:nobody-knows") is None
+    assert prices.find("anthropic:claude-haiku-5-5") is not None
+    assert prices.find("anthropic:claude-haiku-5-5", "http://127.0.0.1:1") is None
+
+
+def test_what_a_call_costs() -> None:
+    price = read_prices(environment={}).find("anthropic:claude-haiku-5-5")
+    assert price is not None
+    short = Tokens(input=100_000, output=1_000, cached=50_000, written=10_000)
+    assert price.rates(short).cost(short) == pytest.approx(0.004 + 0.0005 + 0.00125 + 0.0005)
+    long = Tokens(input=100_001, output=1_000)
+    assert price.rates(long).cost(long) == pytest.approx(0.0500005 + 0.0025)
+
+
+def test_without_a_price_for_cached_input_it_costs_as_any(tmp_path: Path) -> None:
+    price = table(tmp_path, ("openai:m", 1)).find("openai:m")
+    assert price is not None
+    assert price.cost(Tokens(input=1_000_000, cached=400_000, written=100_000)) == 1.0
+
+
+def test_the_users_rows_come_first_and_an_exact_name_before_a_longer_star(tmp_path: Path) -> None:
+    prices = table(tmp_path, ("openai:m*", 1), ("openai:m-large*", 3), ("openai:m-large-1", 5), ("openai:gpt-6-sol", 9))
+    found = [
+        prices.find(name) for name in ("openai:m-tiny", "openai:m-large-2", "openai:m-large-1", "openai:gpt-6-sol")
+    ]
+    assert [price.input if price else None for price in found] == [1, 3, 5, 9]
+    assert prices.find("anthropic:claude-opus-5") is not None
+
+
+def test_the_file_may_be_named_by_the_environment(tmp_path: Path) -> None:
+    table(tmp_path, ("openai:m", 1))
+    assert read_prices(environment={"READBACK_PRICES": str(tmp_path / "prices.toml")}).find("openai:m") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[[price]", "are no TOML"),
+        ("price = 5", r"must be \[\[price\]\] rows, and it has price"),
+        ("[[prices]]", r"must be \[\[price\]\] rows, and it has prices"),
+        ('[[price]]\nmodel = "m"\n', "price 1 in .* is wrong: input: Field required"),
+        ("[[price]]\n" + ROW.format("m", -1), "price 1 in .* is wrong: input: Input should be greater"),
+        ("[[price]]\n" + ROW.format("m", 1) + "curency = 1", "price 1 in .* is wrong: curency: Extra inputs"),
+        (
+            "[[price]]\n" + ROW.format("m", 1) + "above = [{tokens=5,input=1,output=1},{tokens=4,input=1,output=1}]",
+            "the tiers of 'm' must rise",
+        ),
+    ],
+)
+def test_a_file_that_is_wrong_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "prices.toml").write_text(text)
+    with pytest.raises(PricesError, match=sentence) as error:
+        read_prices(tmp_path / "prices.toml")
+    assert "\n" not in str(error.value)
+    with pytest.raises(PricesError, match="cannot be read: No such file"):
+        read_prices(tmp_path / "nothing.toml")
