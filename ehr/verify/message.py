@@ -9,6 +9,7 @@ request, and there are no more payloads than expected creates.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ from harness.verdict import Clause, Verdict
 CONFIG = digest({"lens": "message", "version": 1})
 
 _MOST_TEXT = 1_000_000
+_OBJECT = re.compile(r'\{\s*"')
 _NO_PAYLOAD = ("OperationOutcome", "Parameters", "Bundle")
 
 
@@ -108,16 +110,17 @@ def _texts(episode: Episode) -> list[str]:
 def _said(text: str) -> Iterator[dict[str, Any]]:
     """The FHIR resources that stand as JSON in a text, however deep inside other JSON; entries of a Bundle one by one.
 
-    Reading is bounded: a text that opens objects without end is given up after a few times its own length.
+    The work is bounded: a text that begins objects over and over without end is given up at last.
     """
     text, position = text[:_MOST_TEXT], 0
-    patience = 4 * len(text) + 100_000
-    while patience > 0 and (position := text.find("{", position)) >= 0:
+    patience = 20 * len(text) + 1_000_000  # in characters read; telling an error's line reads all before it, fast
+    while patience > 0 and (start := _OBJECT.search(text, position)):
+        position = start.start()
         try:
             value, position = DECODER.raw_decode(text, position)
             check_depth(value)
         except json.JSONDecodeError as error:
-            patience -= error.pos - position + 1
+            patience -= error.pos - position + error.pos // 20 + 50
             position += 1
         except RecursionError:
             patience -= 100_000
