@@ -119,7 +119,7 @@ def _unlike_changes(first: Sequence[StoredChange], second: Sequence[StoredChange
         if one is None or other is None:
             yield f"re-execution: {reference} changed {'only then' if one is None else 'the first time only'}"
         elif one.verb != other.verb:
-            yield f"re-execution: {reference} had a {one.verb}, and then a {other.verb}"
+            yield f"re-execution: {reference} is {one.verb} in the log, and {other.verb} when done again"
         elif (one.before, one.after) != (other.before, other.after):
             yield f"re-execution: {reference} came out differently"
 

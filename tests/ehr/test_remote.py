@@ -79,6 +79,16 @@ def test_a_setup_that_replaces_something_is_undone_too(server: Server) -> None:
     assert state(live) == {}
 
 
+def test_a_tag_that_was_added_is_taken_away_again(server: Server) -> None:
+    listening, live = server
+    world = chart_world(Remote(listening.base), TASK)
+    tagged = {**_body(world, "p2"), "meta": {"tag": [{"system": "http://hospital.example/tags", "code": "seen"}]}}
+    assert tools_of(world)["fhir_update"].run({"type": "Patient", "id": "p2", "resource": tagged}).status == "ok"
+    assert [change.reference for change in world.evidence().changes] == ["Patient/p2"]
+    world.close()
+    assert state(live) == {}
+
+
 def test_changes_are_net_and_in_the_order_of_the_first_writes(server: Server) -> None:
     listening, _ = server
     world = chart_world(Remote(listening.base), TASK)

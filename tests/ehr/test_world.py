@@ -359,6 +359,24 @@ def test_a_write_that_was_acknowledged_and_not_carried_out_is_caught_by_the_re_e
     assert said == ("re-execution: Observation/1000 changed only then",)
 
 
+def test_another_verb_for_the_same_resource_is_caught(record: Record, task: Task) -> None:
+    class CallsItACreate(Lying):
+        def changes(self) -> Sequence[Change]:
+            return [replace(c, verb="create") if c.verb == "update" else c for c in self._fork.changes()]
+
+    assert differences(record, task, once(CallsItACreate)) == (
+        "re-execution: Patient/p1 is create in the log, and update when done again",
+    )
+
+
+def test_a_read_that_is_no_json_is_caught(record: Record, task: Task) -> None:
+    class Garbles(Lying):
+        def handle(self, request: Request, *, by: str = "agent") -> Response:
+            return Response(200, {}, b"<html>") if by == "check" else self._fork.handle(request, by=by)
+
+    assert "read: Patient/p1 reads otherwise than the log says" in differences(record, task, Garbles)
+
+
 def test_an_answer_that_is_another_the_second_time_is_caught(record: Record, task: Task) -> None:
     class Refuses(Lying):
         def handle(self, request: Request, *, by: str = "agent") -> Response:

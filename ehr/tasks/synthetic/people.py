@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
@@ -334,8 +334,3 @@ def _organization(logical_id: str, meta: Json, name: str, part_of: str | None) -
     if part_of:
         resource["partOf"] = {"reference": f"Organization/{part_of}"}
     return resource
-
-
-def display(names: Sequence[str], family: str) -> str:
-    """A name as people write it."""
-    return " ".join((*names, family))
