@@ -27,9 +27,11 @@ def searchset(
     return _bundle(id, instant, "searchset", total, links, entries, subsetted)
 
 
-def history(id: str, instant: str, *, total: int | None, links: Sequence[Tree], entries: Sequence[Tree]) -> Tree:
+def history(
+    id: str, instant: str, *, total: int | None, links: Sequence[Tree], entries: Sequence[Tree], subsetted: bool
+) -> Tree:
     """A history."""
-    return _bundle(id, instant, "history", total, links, entries, False)
+    return _bundle(id, instant, "history", total, links, entries, subsetted)
 
 
 def _bundle(

@@ -52,6 +52,10 @@ class Call:
         """The parameters of the address, decoded, in their order."""
         return tuple(parse_qsl(self._halves[1], keep_blank_values=True, max_num_fields=MOST_PARAMETERS))
 
+    def every(self, name: str) -> list[str]:
+        """Every value of a parameter of the address."""
+        return [value for key, value in self.query if key == name]
+
     def first(self, name: str) -> str | None:
         """The first value of a parameter of the address."""
         return next((value for key, value in self.query if key == name), None)

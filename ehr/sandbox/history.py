@@ -18,11 +18,12 @@ from ehr.sandbox.http import Response
 from ehr.sandbox.intake_values import UnreadableError, moment
 from ehr.sandbox.outcome import RefusedError, not_known
 from ehr.sandbox.overlay import Overlay
-from ehr.sandbox.paging import LARGEST_PAGE, count_of, offset_of
-from ehr.sandbox.rendering import answer, http_date
+from ehr.sandbox.paging import LARGEST_PAGE, count_of, lenient, offset_of
+from ehr.sandbox.rendering import answer, http_date, shown, summarised
 from ehr.sandbox.search import search
 from ehr.sandbox.state import State
 from ehr.sandbox.tokens import token
+from ehr.sandbox.values import EARLIEST, LATEST, searched_date
 from ehr.sandbox.versions import Key, Version, served
 
 _STATUS = {"POST": "201 Created", "PUT": "200 OK", "DELETE": "200 OK"}
@@ -53,36 +54,57 @@ def history_of_all(state: State, call: Call) -> Response:
 
 def _answer(state: State, call: Call, past: Past, types: Sequence[str]) -> Response:
     """A page of what was written (`past`) and, after it, of what the record holds of `types`."""
-    given = dict(reversed(call.query))
-    count = min(max(count_of(given.get("_count")), 0), LARGEST_PAGE)
-    offset = offset_of(given.get("_offset"))
-    since = _instant(given["_since"]) if given.get("_since") else None
+    asked = lenient(count_of, call.first("_count"))
+    offset = offset_of(call.first("_offset"))
+    count = min(max(asked, 0), LARGEST_PAGE)
+    since, at = _since(call), call.first("_at")
     if since is not None:
         past = [item for item in past if datetime.fromisoformat(item[1].at) >= since]
+    if at:
+        past = _current(past, at)
     held = _held(state, types, since)
     total = len(past) + sum(map(len, held))
-    shown = past[offset : offset + count]
+    counted = total if since is None and not at else None
+    id = token(state.clock, "history", call.number)
+    if asked == 0:
+        return _sent(state, call, history(id, state.now, total=counted, links=(), entries=(), subsetted=True))
+    page = past[offset : offset + count]
     start = max(0, offset - len(past))
     for hits in held:
-        wanted = count - len(shown)
-        if wanted <= 0:
-            break
-        keys = [Key(*hit) for hit in hits[start : start + wanted]]
-        shown += [(key, state.versions.all(key)[0]) for key in keys]
+        keys = [Key(*hit) for hit in hits[start : start + count - len(page)]] if count > len(page) else []
+        page += [(key, state.versions.all(key)[0]) for key in keys]
         start = max(0, start - len(hits))
     links = [{"relation": "self", "url": self_address(call.base + _path(call), call.query)}]
     if count and offset + count < total:
         links.append({"relation": "next", "url": _at(call, count, offset + count)})
     if count and offset:
         links.append({"relation": "previous", "url": _at(call, count, max(0, offset - count))})
-    bundle = history(
-        token(state.clock, "history", call.number),
-        state.now,
-        total=total if since is None and not given.get("_at") and count else None,
-        links=links,
-        entries=[_entry(call, key, version) for key, version in shown],
-    )
+    entries = [_entry(call, key, version) for key, version in page]
+    bundle = history(id, state.now, total=counted, links=links, entries=entries, subsetted=summarised(call))
+    return _sent(state, call, bundle)
+
+
+def _sent(state: State, call: Call, bundle: Tree) -> Response:
     return answer(call, 200, bundle, {"Last-Modified": http_date(state.now)})
+
+
+def _current(past: Past, at: str) -> Past:
+    """The versions that stood at some time of the period that `_at` names."""
+    prefix = at[:2] if at[:2].isalpha() else "eq"
+    try:
+        span = searched_date(at.removeprefix(prefix) if at[:2].isalpha() else at).span
+    except ValueError:
+        raise RefusedError(400, f'HAPI-1940: Invalid date/time/quantity format: "{at}"') from None
+    low = EARLIEST if prefix in ("lt", "le", "eb") else span.end if prefix in ("gt", "sa") else span.start
+    high = LATEST if prefix in ("gt", "ge", "sa") else span.start if prefix in ("lt", "eb") else span.end
+    ends: dict[Key, int] = {}
+    found: Past = []
+    for key, version in past:  # newest first: each ended when the one before it in this list began
+        begin, end = int(datetime.fromisoformat(version.at).timestamp() * 1000), ends.get(key, LATEST)
+        ends[key] = begin
+        if begin <= high and end > low:
+            found.append((key, version))
+    return found
 
 
 def _held(state: State, types: Sequence[str], since: datetime | None) -> list[Sequence[tuple[str, str]]]:
@@ -114,19 +136,30 @@ def _at(call: Call, count: int, offset: int) -> str:
 def _entry(call: Call, key: Key, version: Version) -> Tree:
     entry: Tree = {"fullUrl": call.address(key.reference)}
     if version.body is not None:
-        entry["resource"] = served(version)
+        entry["resource"] = shown(call, served(version))
     entry["request"] = {"method": version.method, "url": f"{key.reference}/_history/{version.number}"}
     entry["response"] = {"status": _STATUS[version.method], "etag": f'W/"{version.number}"'}
     return entry
 
 
-def _instant(text: str) -> datetime:
-    """The instant that `_since` names; a date alone is refused, as HAPI does."""
-    text = text.replace(" ", "+")
+_PRECISIONS = {4: "YEAR", 7: "MONTH", 10: "DAY"}
+
+
+def _since(call: Call) -> datetime | None:
+    """The instant that `_since` names; less than seconds is refused, as HAPI does."""
+    given = call.every("_since")
+    if len(given) > 1:
+        said = "Multiple values detected for non-repeatable parameter '_since'"
+        reason = "This server is not configured to allow multiple (AND) values for this param."
+        raise RefusedError(400, f"HAPI-1955: {said}. {reason}")
+    if not given or not given[0]:
+        return None
+    text = given[0].replace(" ", "+")
     try:
         moment(text)
-        if "T" not in text:
-            said = f"Invalid date/time string (datatype InstantDt does not support DAY precision): {text}"
+        precision = _PRECISIONS.get(len(text)) or ("MINUTE" if text[16:17] != ":" else None)
+        if precision is not None:
+            said = f"Invalid date/time string (datatype InstantDt does not support {precision} precision): {text}"
             raise RefusedError(400, f"HAPI-1885: {said}")
         found = datetime.fromisoformat(text.replace(":60", ":59"))
     except UnreadableError as error:

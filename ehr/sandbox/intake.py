@@ -31,8 +31,8 @@ DEEPEST = 100
 _NAMESPACE = uuid.UUID("5a3c1f0e-7a52-4ac4-9f0d-2f1de7a9a0b7")
 
 
-def receive(body: bytes, type: str) -> Tree:
-    """The resource of `type` that a body holds, as HAPI reads it. Raises `RefusedError` (400)."""
+def receive(body: bytes, type: str | None) -> Tree:
+    """The resource that a body holds, of `type` or (`None`) of any, as HAPI reads it. Raises `RefusedError` (400)."""
     return mend(json_object(body), type)
 
 

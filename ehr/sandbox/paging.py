@@ -7,7 +7,7 @@ page is then one short, and `total` still counts it), as at HAPI.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ehr.sandbox.outcome import RefusedError
@@ -65,8 +65,16 @@ def count_of(value: str | None, default: int = DEFAULT_COUNT) -> int:
 
 
 def offset_of(value: str | None) -> int:
-    """An offset as a number, never negative. Raises `RefusedError`."""
+    """`_offset` as a number, never negative. Raises `RefusedError` (HAPI-0461)."""
     text = (value or "0").strip()
     if not (text.isascii() and text.isdigit()) or len(text) > 10:
-        raise RefusedError(400, f"HAPI-0375: Invalid _offset value: {value}")
+        raise RefusedError(400, f"HAPI-0461: Invalid _offset value: {value}")
     return int(text)
+
+
+def lenient(read: Callable[[str | None], int], value: str | None) -> int:
+    """The number that `read` finds, or what it gives for no value: pages and histories mind no nonsense."""
+    try:
+        return read(value)
+    except RefusedError:
+        return read(None)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from typing import Any
 
-from ehr.sandbox.body import compact, pretty
+from ehr.sandbox.body import Tree, compact, pretty
 from ehr.sandbox.call import Call
 from ehr.sandbox.http import Request, Response
 
@@ -20,12 +20,24 @@ _UNSAFE = frozenset('[]{}<>"`^\\ ')
 
 
 def answer(call: Call, status: int, tree: Any = None, headers: Mapping[str, str] | None = None) -> Response:
-    """An answer whose body is `tree`, or none."""
+    """An answer whose body is `tree`, or bytes that are written already, or none."""
     sent = _usual(call) | dict(headers or {})
     if tree is None:
         return Response(status, sent, b"")
     sent["Content-Type"] = _content_type(call)
+    if isinstance(tree, bytes):
+        return Response(status, sent, tree)
     return Response(status, sent, pretty(tree) if call.pretty else compact(tree))
+
+
+def summarised(call: Call) -> bool:
+    """Whether resources are shown in a summary that is marked on the Bundle too."""
+    return (call.first("_summary") or "") in ("true", "text", "data", "count")
+
+
+def shown(call: Call, tree: Tree) -> Tree:
+    """A resource as `_summary` or `_elements` asks for it."""
+    return tree
 
 
 def raw(call: Call, body: bytes, content_type: str, headers: Mapping[str, str] | None = None) -> Response:

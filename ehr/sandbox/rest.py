@@ -52,6 +52,8 @@ class Server:
     # ---- addresses
 
     def _route(self, call: Call) -> Response:
+        if call.first("_summary") is not None and call.first("_elements") is not None:
+            raise RefusedError(400, "HAPI-0304: Cannot combine the _summary and _elements parameters")
         segments = call.segments
         if not segments:
             return self._base(call)
@@ -113,6 +115,8 @@ class Server:
 
     def _instance(self, call: Call, key: Key, rest: tuple[str, ...]) -> Response:
         version = rest[1] if len(rest) == 2 and rest[0] == "_history" else None
+        if len(rest) == 3 and rest[0] == "_history" and rest[2] == "$meta":
+            return self._operation(call, "instance", rest[2], key)
         if rest == ("_history",):
             return history_of_one(self.state, call, key)
         if len(rest) == 1 and rest[0].startswith("$"):

@@ -11,7 +11,7 @@ from ehr.sandbox.body import parse_object
 from ehr.sandbox.call import Call
 from ehr.sandbox.http import Response
 from ehr.sandbox.outcome import RefusedError, not_known
-from ehr.sandbox.rendering import answer, http_date, raw
+from ehr.sandbox.rendering import answer, http_date, raw, shown
 from ehr.sandbox.state import State
 from ehr.sandbox.versions import Key, Version, served
 from ehr.sandbox.writing import gone
@@ -19,6 +19,11 @@ from ehr.sandbox.writing import gone
 
 def read(state: State, call: Call, key: Key) -> Response:
     """The resource as it stands: 404 where it never was, 410 where it was deleted, 304 where the client has it."""
+    strange = [name for name, _ in call.query if not name.startswith("_")]
+    if strange:
+        raise call.unsupported()
+    if call.first("_count") is not None:
+        raise RefusedError(400, 'HAPI-0384: Invalid query parameter(s) for this request: "[_count]"')
     version = state.versions.current(key)
     if version is None:
         raise not_known(key.reference)
@@ -52,7 +57,7 @@ def _shown(call: Call, key: Key, version: Version) -> Response:
         return answer(call, 304, None, headers)
     if key.type == "Binary" and not _wants_fhir(call):
         return _bytes(call, version, headers)
-    return answer(call, 200, served(version), headers)
+    return answer(call, 200, shown(call, served(version)), headers)
 
 
 def _known(call: Call, version: Version) -> bool:

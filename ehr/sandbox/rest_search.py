@@ -10,12 +10,14 @@ from ehr.sandbox.bundle import entry, searchset
 from ehr.sandbox.call import CONTROL, MOST_PARAMETERS, Call, encoded, self_address
 from ehr.sandbox.http import Response
 from ehr.sandbox.outcome import RefusedError
-from ehr.sandbox.paging import LARGEST_PAGE, Listing, Pages, Parameters, count_of, offset_of
-from ehr.sandbox.rendering import answer, http_date
+from ehr.sandbox.paging import LARGEST_PAGE, Listing, Pages, Parameters, count_of, lenient, offset_of
+from ehr.sandbox.rendering import answer, http_date, shown, summarised
 from ehr.sandbox.search import SearchError, search
 from ehr.sandbox.state import State
 from ehr.sandbox.tokens import token
 from ehr.sandbox.versions import Key, served
+
+_INCLUDES = ("_include", "_revinclude")
 
 
 def search_type(state: State, pages: Pages, call: Call, type: str) -> Response:
@@ -41,9 +43,11 @@ def search_type(state: State, pages: Pages, call: Call, type: str) -> Response:
 def next_page(state: State, pages: Pages, call: Call) -> Response:
     """`GET ?_getpages=...`: another page of a search."""
     listing = pages.find(call.first("_getpages") or "")
-    offset = offset_of(call.first("_getpagesoffset"))
-    count = count_of(call.first("_count"))
-    own = _opaque(call, listing, offset, count)
+    offset = lenient(offset_of, call.first("_getpagesoffset"))
+    count = lenient(count_of, call.first("_count"))
+    if count == 0:
+        return _answer(call, state, searchset(listing.id, state.now, total=listing.total, subsetted=True))
+    own = f"{call.base}?{call.raw_query}"
     return _page(state, call, listing, offset, count, own, _opaque_links(call, listing, offset, count))
 
 
@@ -78,6 +82,7 @@ def _page(state: State, call: Call, listing: Listing, offset: int, count: int, o
         total=listing.total,
         links=[{"relation": "self", "url": own}, *links],
         entries=entries,
+        subsetted=summarised(call),
     )
     return _answer(call, state, bundle)
 
@@ -86,7 +91,7 @@ def _entries(state: State, call: Call, keys: Iterable[Key], mode: str) -> Iterab
     for key in keys:
         version = state.versions.current(key)
         if version is not None and version.body is not None:
-            yield entry(call.address(key.reference), served(version), mode)
+            yield entry(call.address(key.reference), shown(call, served(version)), mode)
 
 
 def _answer(call: Call, state: State, bundle: Tree) -> Response:
@@ -95,7 +100,7 @@ def _answer(call: Call, state: State, bundle: Tree) -> Response:
 
 def _opaque_links(call: Call, listing: Listing, offset: int, count: int) -> list[Tree]:
     links = []
-    if count != 0 and offset + max(count, 0) < listing.total:
+    if count > 0 and offset + count < listing.total:
         links.append({"relation": "next", "url": _opaque(call, listing, offset + count, count)})
     if offset > 0:
         links.append({"relation": "previous", "url": _opaque(call, listing, max(0, offset - count), count)})
@@ -109,7 +114,10 @@ def _opaque(call: Call, listing: Listing, offset: int, count: int) -> str:
         parts.append(f"_format={encoded(format)}")
     if call.pretty:
         parts.append("_pretty=true")
-    return f"{call.base}?{'&'.join(parts)}&_bundletype=searchset"
+    parts += [f"{name}={encoded(value)}" for name, value in listing.parameters if name.startswith(_INCLUDES)]
+    parts.append("_bundletype=searchset")
+    parts += [f"_elements={encoded(value)}" for value in call.every("_elements")]
+    return f"{call.base}?{'&'.join(parts)}"
 
 
 def _offset_links(call: Call, listing: Listing, offset: int, count: int) -> list[Tree]:

@@ -10,8 +10,9 @@ from ehr.sandbox.http import Response
 from ehr.sandbox.intake import receive
 from ehr.sandbox.outcome import RefusedError, outcome
 from ehr.sandbox.patch import json_patch
+from ehr.sandbox.patch_fhirpath import fhirpath_patch
 from ehr.sandbox.plan import Plan
-from ehr.sandbox.rendering import answer, http_date
+from ehr.sandbox.rendering import answer, http_date, shown
 from ehr.sandbox.state import State
 from ehr.sandbox.versions import Key
 from ehr.sandbox.writing import (
@@ -34,7 +35,7 @@ def post(state: State, call: Call, type: str) -> Response:
     plan = Plan(state)
     done = create(plan, _body(call, type, "CREATE"), call.request.header("If-None-Exist")).alone()
     plan.carry_out(call.by, call.number)
-    return _written(call, done, tag=True, location=True)
+    return _answered(call, done, tag=True, location=True)
 
 
 def put(state: State, call: Call, key: Key, version: str | None = None) -> Response:
@@ -42,6 +43,8 @@ def put(state: State, call: Call, key: Key, version: str | None = None) -> Respo
     if version is not None and call.request.header("X-Rewrite-History"):
         raise RefusedError(400, "HAPI-2781: Update with history rewrite is not supported on this server")
     tree = _body(call, key.type, "UPDATE")
+    if _is_bytes(call, key.type):
+        tree["id"] = key.id
     sent = tree.get("id")
     if sent is None:
         raise RefusedError(
@@ -57,7 +60,7 @@ def put(state: State, call: Call, key: Key, version: str | None = None) -> Respo
     plan = Plan(state)
     done = update(plan, key, tree, call.request.header("If-Match") or version).alone()
     plan.carry_out(call.by, call.number)
-    return _written(call, done, tag=True)
+    return _answered(call, done, tag=True)
 
 
 def put_matching(state: State, call: Call, type: str) -> Response:
@@ -72,7 +75,7 @@ def put_matching(state: State, call: Call, type: str) -> Response:
     plan = Plan(state)
     done = update_matching(plan, type, call.condition, tree).alone()
     plan.carry_out(call.by, call.number)
-    return _written(call, done, tag=True)
+    return _answered(call, done, tag=True)
 
 
 def apply_patch(state: State, call: Call, key: Key) -> Response:
@@ -81,7 +84,7 @@ def apply_patch(state: State, call: Call, key: Key) -> Response:
     apply = _patch(call, key.reference)
     done = patch(plan, key, apply, call.request.header("If-Match")).alone()
     plan.carry_out(call.by, call.number)
-    return _written(call, done)
+    return _answered(call, done)
 
 
 def patch_where(state: State, call: Call, type: str) -> Response:
@@ -91,7 +94,7 @@ def patch_where(state: State, call: Call, type: str) -> Response:
     plan = Plan(state)
     done = patch_matching(plan, type, call.condition, _patch(call, type)).alone()
     plan.carry_out(call.by, call.number)
-    return _written(call, done)
+    return _answered(call, done)
 
 
 def remove(state: State, call: Call, key: Key) -> Response:
@@ -126,25 +129,33 @@ def _removed(plan: Plan, call: Call, done: Done) -> Response:
 
 
 def _body(call: Call, type: str, operation: str) -> Tree:
-    if type == "Binary" and operation == "CREATE" and call.content_type() not in (*FHIR_JSON, ""):
+    if _is_bytes(call, type):
         data = base64.b64encode(call.request.body).decode()
-        kind = call.request.header("Content-Type") or ""
-        return {"resourceType": "Binary", "contentType": kind} | ({"data": data} if data else {})
+        kind = call.request.header("Content-Type")
+        tree = {"resourceType": "Binary", "contentType": kind, "data": data}
+        return {name: value for name, value in tree.items() if value}
     body_check(call, operation)
     return receive(call.request.body, type)
+
+
+def _is_bytes(call: Call, type: str) -> bool:
+    """Whether the body of a Binary is what it holds, in its own type, and no FHIR."""
+    return type == "Binary" and call.content_type() not in FHIR_JSON
 
 
 def _patch(call: Call, reference: str) -> Patch:
     kind = call.content_type()
     if kind == "application/json-patch+json":
         return json_patch(call.request.body, reference)
+    if kind == "application/fhir+json":
+        return fhirpath_patch(receive(call.request.body, "Parameters"))
     if not kind:
         raise RefusedError(400, "HAPI-1964: Missing or invalid content type for PATCH operation")
     shown = (call.request.header("Content-Type") or "").partition(";")[0].strip()
     raise RefusedError(400, f"HAPI-1965: Invalid Content-Type for PATCH operation: {shown}")
 
 
-def _written(call: Call, done: Done, *, tag: bool = False, location: bool = False) -> Response:
+def _answered(call: Call, done: Done, *, tag: bool = False, location: bool = False) -> Response:
     """The answer to a write: headers always, the body as `Prefer` asks."""
     assert done.version is not None
     place = call.address(done.location)
@@ -157,7 +168,7 @@ def _written(call: Call, done: Done, *, tag: bool = False, location: bool = Fals
         return answer(call, done.status, None, headers)
     if call.prefer == "OperationOutcome":
         return answer(call, done.status, outcome(done.issue), headers)
-    return answer(call, done.status, stored_tree(done), headers)
+    return answer(call, done.status, shown(call, stored_tree(done)), headers)
 
 
 __all__ = ["apply_patch", "check_new_id", "patch_where", "post", "put", "put_matching", "remove", "remove_matching"]

@@ -6,6 +6,7 @@ the writes that were carried out, so that the same writes on a fresh fork give t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -84,6 +85,18 @@ class State:
     def versions(self) -> Versions:
         """Every version of every resource."""
         return Versions(self.overlay.get, self.instant(0))
+
+    def overlay_keys(self) -> list[Key]:
+        """The resources that were laid or written over the record, whether they stand or not."""
+        return list({**self.laid, **dict.fromkeys(self.versions.written_keys())})
+
+    def counts(self) -> dict[str, int]:
+        """How many resources stand, by type."""
+        found = Counter(self.record.counts)
+        for key in self.overlay_keys():
+            held = self.record.body(key.type, key.id) is not None
+            found[key.type] += (self.overlay.get(key.type, key.id) is not None) - held
+        return dict(found)
 
     # ---- ids and time
 

@@ -6,7 +6,7 @@ at the record's clock. Only what is written in the fork is kept here; the rest i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -103,11 +103,9 @@ class Versions:
         body = self._stored(key.type, key.id)
         return None if body is None else first_version(body, self._clock)
 
-    def deleted(self) -> Iterator[Key]:
-        """The resources whose newest version is a deletion."""
-        for key, versions in self._written.items():
-            if versions and versions[-1].body is None:
-                yield key
+    def written_keys(self) -> list[Key]:
+        """The resources that the fork has written."""
+        return list(self._written)
 
 
 def first_version(body: bytes, clock: str) -> Version:

@@ -138,15 +138,14 @@ def update(plan: Plan, key: Key, tree: Tree, if_match: str | None = None) -> Pen
         standing = plan.current(key)
         version, changed = plan.put(key, tree, placeholders)
         name = f"{key.reference}/_history/{version.number}"
-        if standing is None:
+        if standing is None or standing.body is None:
             said = f'Successfully created resource "{name}" using update as create (ie. create with client assigned ID)'
             return Done(key, version, 201, _good("SUCCESSFUL_UPDATE_AS_CREATE", f"{said}. Took 1ms."), _source(tree))
         if not changed:
             said = f'Successfully updated resource "{name}" with no changes detected. Took 1ms.'
             return Done(key, version, 200, _good("SUCCESSFUL_UPDATE_NO_CHANGE", said), _source(tree))
-        status = 201 if standing.body is None else 200
         said = f'Successfully updated resource "{name}". Took 1ms.'
-        return Done(key, version, status, _good("SUCCESSFUL_UPDATE", said), _source(tree))
+        return Done(key, version, 200, _good("SUCCESSFUL_UPDATE", said), _source(tree))
 
     return Pending(key, finish)
 
@@ -163,14 +162,14 @@ def update_matching(plan: Plan, type: str, condition: str, tree: Tree) -> Pendin
     def finish(placeholders: Mapping[str, str]) -> Done:
         _check_condition(plan, tree, condition)
         version, changed = plan.put(key, tree, placeholders)
-        said = f'Successfully conditionally updated resource "{key.reference}/_history/{version.number}".'
+        said = f'Successfully conditionally updated resource "{key.reference}/_history/{version.number}"'
         if not found:
             detail = "SUCCESSFUL_UPDATE_NO_CONDITIONAL_MATCH"
-            said = f'{said} Created resource because no existing resource matched URL "{condition}". Took 1ms.'
+            said = f'{said}. Created resource because no existing resource matched URL "{condition}". Took 1ms.'
             return Done(key, version, 201, _good(detail, said), _source(tree))
         detail = "SUCCESSFUL_UPDATE_WITH_CONDITIONAL_MATCH" + ("" if changed else "_NO_CHANGE")
         unchanged = "" if changed else " with no changes detected"
-        said = f'{said} Existing resource matched URL "{condition}"{unchanged}. Took 1ms.'
+        said = f'{said}{unchanged}. Existing resource matched URL "{condition}". Took 1ms.'
         return Done(key, version, 200, _good(detail, said), _source(tree))
 
     return Pending(key, finish)
@@ -215,7 +214,7 @@ def patch(plan: Plan, key: Key, apply: Patch, if_match: str | None = None) -> Pe
             f"HAPI-0550: HAPI-0974: Version {version} is not the most recent version of this resource, "
             "unable to apply patch",
         )
-    return _patching(plan, key, apply, "patched resource", "SUCCESSFUL_PATCH", "")
+    return _patching(plan, key, apply, None)
 
 
 def patch_matching(plan: Plan, type: str, condition: str, apply: Patch) -> Pending:
@@ -225,19 +224,22 @@ def patch_matching(plan: Plan, type: str, condition: str, apply: Patch) -> Pendi
         raise several("PATCH", "0972", type, condition, len(found))
     if not found:
         raise RefusedError(404, f'HAPI-0973: Invalid match URL "{condition}" - No resources match this search')
-    said = f" Existing resource matched URL: {condition}."
-    return _patching(plan, found[0], apply, "conditionally patched resource", "SUCCESSFUL_CONDITIONAL_PATCH", said)
+    return _patching(plan, found[0], apply, condition)
 
 
-def _patching(plan: Plan, key: Key, apply: Patch, verb: str, detail: str, more: str) -> Pending:
+def _patching(plan: Plan, key: Key, apply: Patch, condition: str | None) -> Pending:
     def finish(placeholders: Mapping[str, str]) -> Done:
         before = plan.current(key)
         assert before is not None and before.body is not None
         tree = mend(served(before), key.type)
         version, changed = plan.put(key, apply(tree) | {"id": key.id}, placeholders)
         name = f"{key.reference}/_history/{version.number}"
-        said = f'Successfully {verb} "{name}"' + ("" if changed else " with no changes detected") + f".{more} Took 1ms."
-        return Done(key, version, 200, _good(detail if changed else f"{detail}_NO_CHANGE", said))
+        unchanged = "" if changed else " with no changes detected"
+        detail, said = "SUCCESSFUL_PATCH", f'Successfully patched resource "{name}"{unchanged}.'
+        if condition is not None:
+            detail, said = "SUCCESSFUL_CONDITIONAL_PATCH", f"Successfully conditionally patched resource{unchanged}."
+            said = f"{said} Existing resource {name} matched URL: {condition}."
+        return Done(key, version, 200, _good(detail if changed else f"{detail}_NO_CHANGE", f"{said} Took 1ms."))
 
     return Pending(key, finish)
 
