@@ -183,7 +183,19 @@ def _may_cost(planned: Planned) -> bool:
 def _play_and_judge(plan: Plan, planned: Planned, ending: threading.Event, now: Clock) -> Result:
     started = now()
     played, evidence = _play(plan, planned, ending)
-    episode = Episode(
+    try:
+        episode = _episode(planned, played, evidence, started, now())
+        # Judged is what will be stored: judging the folder again later then says the same.
+        as_stored = Episode.read(episode.line())
+    except Exception as exception:  # an agent of others gave what no file can hold
+        failed = Played("harness_error", error=traceback_of(exception))
+        episode = as_stored = _episode(planned, failed, WorldEvidence(), started, now())
+    verdicts, problems = judged(plan.suite.judge, {planned.task.id: planned.task}, as_stored)
+    return Result(episode, tuple(verdicts), tuple(problems))
+
+
+def _episode(planned: Planned, played: Played, evidence: WorldEvidence, started: str, ended: str) -> Episode:
+    return Episode(
         id=planned.id,
         task=planned.task.id,
         task_digest=planned.task.digest,
@@ -206,10 +218,8 @@ def _play_and_judge(plan: Plan, planned: Planned, ending: threading.Event, now: 
         usage=played.usage,
         error=played.error,
         started=started,
-        ended=now(),
+        ended=ended,
     )
-    verdicts, problems = judged(plan.suite.judge, {planned.task.id: planned.task}, episode)
-    return Result(episode, tuple(verdicts), tuple(problems))
 
 
 def _play(plan: Plan, planned: Planned, ending: threading.Event) -> tuple[Played, WorldEvidence]:

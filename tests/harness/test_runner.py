@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from harness.limits import Budget
 from harness.plan import Plan, PlanError, make_plan, resume_plan
 from harness.runfolder import RunFolder, RunFolderError
 from harness.runner import Progress, Report, execute, score
+from harness.scripted import ScriptedAgent
 from harness.tool import Tool
 from harness.trace import Ending, Episode, Usage
 from harness.verdict import Verdict
@@ -265,6 +267,46 @@ def test_a_judge_that_fails_costs_no_episode_and_is_asked_again(tmp_path: Path) 
     report = resume(tmp_path / "run", TallySuite(3), ["oracle"])
     assert (report.played, report.judged_again) == (0, 1)
     assert len(RunFolder.open(tmp_path / "run").judged()) == 3
+
+
+def test_what_no_file_can_hold_is_an_episode_without_it(tmp_path: Path) -> None:
+    class Odd(Fixed):
+        def play(self, briefing: Briefing, tools: Sequence[Tool], *, repeat: int) -> Played:
+            return Played("finished", "done", answer=("half \ud800 pair",))
+
+    report = run(tmp_path / "run", make_plan(TallySuite(2), [Odd("odd"), "oracle"]))
+    assert (report.played, report.unscored) == (4, 2)
+    odd = [e for e in RunFolder.open(tmp_path / "run").episodes() if e.agent == "odd"]
+    assert [(e.ending, e.answer) for e in odd] == [("harness_error", ())] * 2
+
+
+def test_judged_is_what_is_stored(tmp_path: Path) -> None:
+    class Written(float):
+        digits = "1.50"
+
+    class Weighing(TallySuite):
+        def baseline(self, name: str, task: Any) -> Any:
+            agent = super().baseline(name, task)
+            assert isinstance(agent, ScriptedAgent)
+            return replace(agent, script=lambda tools: tools["look"]() and {"outcome": "done"})
+
+        def world(self, task: Any, variant: Mapping[str, Any]) -> Any:
+            world = super().world(task, variant)
+            world._number = Written(1.5)  # type: ignore[assignment]
+            return world
+
+        def judge(self, task: Any, episode: Episode) -> list[Verdict]:
+            seen = episode.calls[0].result["body"]["tally"]
+            return [Verdict(episode=episode.id, lens="state", config="c", outcome="pass", notes=(type(seen).__name__,))]
+
+    suite = Weighing(1)
+    run(tmp_path / "run", make_plan(suite, ["oracle"]))
+    assert '"tally":1.50}' in (tmp_path / "run" / "episodes.jsonl").read_text()
+    before = (tmp_path / "run" / "verdicts.jsonl").read_bytes()
+    with RunFolder.append(tmp_path / "run") as folder:
+        score(folder, suite.judge)
+    assert (tmp_path / "run" / "verdicts.jsonl").read_bytes() == before
+    assert [v.notes for v in RunFolder.open(tmp_path / "run").verdicts()] == [("float",)]
 
 
 def test_a_refused_key_ends_the_agent_and_not_the_run(tmp_path: Path) -> None:
