@@ -139,20 +139,26 @@ class PlanDocument(Value):
 
 
 class Unsound(Value):
-    """One thing that is wrong with a suite. `task` is null where it is no single task's."""
+    """One thing that does not hold: of which task (null: of the whole suite), what must be, and what came instead."""
 
     task: str | None
-    problem: str
+    check: str
+    expected: str
+    found: str
 
 
 class Validation(Value):
-    """`readback validate --json`."""
+    """`readback validate --json`. `successes` counts, for each baseline, the tasks on which it succeeds."""
 
     format: Literal["readback.validation/1"] = "readback.validation/1"
     suite: str
     suite_digest: str
-    tasks: int
     sound: bool
+    tasks: int
+    episodes: int
+    successes: dict[str, int]
+    traps: dict[str, int]
+    undrawn: dict[str, str]
     problems: tuple[Unsound, ...]
 
 

@@ -6,7 +6,7 @@ A suite is added by a line in `_SUITES`; commands know suites only through `Suit
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from harness.task import Task
     from harness.trace import Episode
     from harness.verdict import Verdict
+    from readback.documents import Validation
 
 _SUITES = {"ehr": "readback.suites.ehr"}
 """Suite -> the module whose `SOURCE` opens it."""
@@ -58,14 +59,6 @@ class Choices:
     progress: Callable[[str, int, int | None], None] = lambda stage, done, of: None
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
-    """One thing that makes a suite unsound; `task` is None where it is no single task's."""
-
-    task: str | None
-    problem: str
-
-
 class SuiteSource(Protocol):
     """A suite by name: what can be said of it without opening it, and how it is opened."""
 
@@ -101,8 +94,8 @@ class SuiteSource(Protocol):
         """The templates that gave no tasks: name -> the reason."""
         ...
 
-    def flaws(self, suite: Suite, progress: Callable[[int, int], None]) -> Iterator[Flaw]:
-        """Everything that makes the suite unsound. `progress` is told how many of how many tasks are done."""
+    def validate(self, suite: Suite, progress: Callable[[int, int], None]) -> Validation:
+        """Whether the suite is sound, and what is not. `progress` is told how many of how many tasks are done."""
         ...
 
 

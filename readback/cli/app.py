@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from readback.cli import listing, recording, running, scoring, showing, verifying
+from readback.cli import listing, recording, running, scoring, showing, validating, verifying
 from readback.cli.ending import DONE, INCOMPLETE
 from readback.cli.faults import explain
 from readback.cli.output import note, result
@@ -45,6 +45,7 @@ app.command("resume")(running.resume)
 app.command("score")(scoring.score)
 app.command("show")(showing.show)
 app.command("report")(scoring.report)
+app.command("validate")(validating.validate)
 app.command("verify")(verifying.verify)
 app.add_typer(recording.app, name="record")
 app.add_typer(listing.app, name="list")

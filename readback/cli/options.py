@@ -40,3 +40,6 @@ TaskNames = Annotated[
 PerTemplate = Annotated[
     int | None, typer.Option(parser=whole(1), metavar="N", help="Draw so many tasks of each template; 10 if none.")
 ]
+Limit = Annotated[
+    int | None, typer.Option(parser=whole(1), metavar="N", help="So many tasks at most, spread over the templates.")
+]

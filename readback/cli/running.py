@@ -19,6 +19,7 @@ from readback.cli.options import (
     FailUnder,
     Jobs,
     Json,
+    Limit,
     PerTemplate,
     RecordPath,
     RunPath,
@@ -51,9 +52,7 @@ def run(
     ] = None,
     record: RecordPath = None,
     task: TaskNames = None,
-    limit: Annotated[
-        int | None, typer.Option(parser=whole(1), metavar="N", help="So many tasks at most, spread over templates.")
-    ] = None,
+    limit: Limit = None,
     per_template: PerTemplate = None,
     repeats: Annotated[int, typer.Option(parser=whole(1), metavar="N", help="Play each task so often.")] = 1,
     seed: Seed = None,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
-from readback.registry import Choices, Flaw, UnknownNameError
+from readback.registry import Choices, UnknownNameError
 
 if TYPE_CHECKING:
     from ehr.sandbox import Record
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from harness.task import Task
     from harness.trace import Episode
     from harness.verdict import Verdict
+    from readback.documents import Validation
 
 _ALL = "see readback list tasks ehr"
 
@@ -50,9 +51,26 @@ class EhrSource:
         """The templates that cannot be drawn on the record."""
         return cast("EhrSuite", suite).undrawn
 
-    def flaws(self, suite: Suite, progress: Callable[[int, int], None]) -> Iterator[Flaw]:
-        """What `ehr.tasks.validate` finds."""
-        raise NotImplementedError
+    def validate(self, suite: Suite, progress: Callable[[int, int], None]) -> Validation:
+        """Every baseline and near-oracle on every task; see `ehr.tasks.validate`."""
+        from ehr.tasks.validate import validate
+        from readback.documents import Unsound, Validation
+
+        report = validate(cast("EhrSuite", suite), progress=progress)
+        return Validation(
+            suite=suite.name,
+            suite_digest=suite.digest,
+            sound=report.is_sound,
+            tasks=report.tasks,
+            episodes=report.episodes,
+            successes=report.successes,
+            traps=report.traps,
+            undrawn=report.undrawn,
+            problems=tuple(
+                Unsound(task=one.task, check=one.check, expected=one.expected, found=one.found)
+                for one in report.problems
+            ),
+        )
 
 
 def _record(choices: Choices) -> Record:
