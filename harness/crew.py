@@ -94,11 +94,13 @@ class Crew:
         self._given_up: dict[str, str] = {}
         self._not_played: Counter[str] = Counter()
         self._beyond_budget = 0
+        self._faults: list[BaseException] = []
 
     def play(self, jobs: int) -> Iterator[list[Result]]:
         """What was played, in batches: all that is there whenever the caller asks.
 
-        It is over when all are home, or `GRACE_SECONDS` after `ending` was set.
+        It is over when all are home, or `GRACE_SECONDS` after `ending` was set. What a worker could not make an
+        episode of (an interpreter that is ending, a fault of this module) is raised when the others are home.
         """
         for number in range(jobs):
             threading.Thread(target=self._work, name=f"job {number + 1}", daemon=True).start()
@@ -111,6 +113,8 @@ class Crew:
             results = [result for result in batch if result is not None]
             if results:
                 yield results
+        if self._faults:
+            raise self._faults[0]
 
     def _batch(self) -> list[Result | None]:
         """All that is there, after waiting a while for the first; None is a worker come home."""
@@ -134,13 +138,17 @@ class Crew:
         return said
 
     def _work(self) -> None:
-        while (planned := self._next()) is not None:
-            result = _play_and_judge(self._plan, planned, self._ending, self._now)
-            if self._ending.is_set() and result.episode.ending == "harness_error":
-                break  # broken off by the end of the run: not kept
-            self._heed(result.episode)
-            self._bring(result)
-        self._bring(None)
+        try:
+            while (planned := self._next()) is not None:
+                result = _play_and_judge(self._plan, planned, self._ending, self._now)
+                if self._ending.is_set() and result.episode.ending == "harness_error":
+                    break  # broken off by the end of the run: not kept
+                self._heed(result.episode)
+                self._bring(result)
+        except BaseException as exception:
+            self._faults.append(exception)
+        finally:
+            self._bring(None)
 
     def _bring(self, result: Result | None) -> None:
         while True:

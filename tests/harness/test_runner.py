@@ -280,6 +280,18 @@ def test_what_no_file_can_hold_is_an_episode_without_it(tmp_path: Path) -> None:
     assert [(e.ending, e.answer) for e in odd] == [("harness_error", ())] * 2
 
 
+def test_what_cannot_be_an_episode_ends_the_run_and_keeps_the_others(tmp_path: Path) -> None:
+    class Leaving(TallySuite):
+        def world(self, task: Any, variant: Mapping[str, Any]) -> Any:
+            if task.id.endswith("3"):
+                raise SystemExit("leaving")
+            return super().world(task, variant)
+
+    with pytest.raises(SystemExit, match="leaving"):
+        run(tmp_path / "run", make_plan(Leaving(3), ["oracle"]))
+    assert len(RunFolder.open(tmp_path / "run").endings()) == 2
+
+
 def test_judged_is_what_is_stored(tmp_path: Path) -> None:
     class Written(float):
         digits = "1.50"
