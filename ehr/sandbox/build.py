@@ -286,12 +286,20 @@ class _Writer:
         rows = rows[order]
         if role.isdigit() or len(rows) != self._count(type) or not is_dense(rows):
             self._column(number, "rows", rows)
-        for name, column in columns._asdict().items():
+        columns = columns._asdict()
+        if space.shape == "numbers":
+            columns["unit"] = self._units(number, space.units)[columns["unit"]]
+        for name, column in columns.items():
             if name not in ("rows", "dense"):
                 self._column(number, name, column[order])
-        if space.shape == "numbers":
-            units = ((number, code, system, b"") for system, code in space.units)
-            self._db.executemany("INSERT INTO posting VALUES (?, ?, ?, ?)", units)
+
+    def _units(self, number: int, units: list[tuple[str, str]]) -> IntArray:
+        """Write the units in order; the new number of each."""
+        ordered = sorted(units)
+        listed = ((number, code, system, b"") for system, code in ordered)
+        self._db.executemany("INSERT INTO posting VALUES (?, ?, ?, ?)", listed)
+        place = {unit: n for n, unit in enumerate(ordered)}
+        return np.array([place[unit] for unit in units], np.int32)
 
     def _keys(self, number: int, space: Any, renumbered: IntArray) -> None:
         postings = space.postings

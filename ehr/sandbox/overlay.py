@@ -111,14 +111,15 @@ class Overlay:
 
     @property
     def index(self) -> MemoryIndex:
-        """The index of what was written and still stands (and of older states, see `alive`)."""
+        """The index of everything written, also of what no longer stands (see `alive`): a snapshot may bring it
+        back.
+        """
         if self._index is None:
             self._index = MemoryIndex()
         for written in self._written[self._indexed :]:
-            if self._new.get((written.type, written.id)) is written:
-                resource = written.resource if written.resource is not None else orjson.loads(written.body)
-                written.rows = self._index.add(written.number, resource)
-                written.rank = rank(written.type, written.id, written.rows)
+            resource = written.resource if written.resource is not None else orjson.loads(written.body)
+            written.rows = self._index.add(written.number, resource)
+            written.rank = rank(written.type, written.id, written.rows)
             written.resource = None
         self._indexed = len(self._written)
         return self._index

@@ -49,7 +49,7 @@ class Record:
         """Resource type -> how many, for the types that are there."""
         self.sort_tables: dict[tuple[str, str], Any] = {}
         """What searches keep for sorting by text, see `sorting.py`."""
-        self._gone = finalize(self, temporary.unlink, missing_ok=True) if temporary else None
+        self._gone = finalize(self, _let_go, file, temporary)
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
@@ -138,15 +138,19 @@ class Record:
 
     def close(self) -> None:
         """Close the file; a temporary record is removed. Closing twice is harmless."""
-        self.file.close()
-        if self._gone is not None:
-            self._gone()
+        self._gone()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _let_go(file: RecordFile, temporary: Path | None) -> None:
+    file.close()
+    if temporary is not None:
+        temporary.unlink(missing_ok=True)
 
 
 def _check_clock(clock: str) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ehr.sandbox.criteria import Criterion, Side, intersect, subtract
+from ehr.sandbox.criteria import Criterion, Nothing, Side, intersect, subtract
 from ehr.sandbox.definitions import resource_types
 from ehr.sandbox.index import IntArray, no_rows
 from ehr.sandbox.overlay import Overlay
@@ -90,6 +90,8 @@ def _criterion(overlay: Overlay, type: str, name: str, value: str) -> Criterion 
         raise SearchError(
             400, f"HAPI-1192: Fulltext search is not enabled on this service, can not process parameter: {code}"
         )
+    if code == "_list":
+        return Nothing()
     if code == "_source":
         raise SearchError(400, "HAPI-1216: The _source parameter is disabled on this server")
     if code.startswith("_") and code not in ("_lastUpdated", "_tag", "_profile", "_security"):

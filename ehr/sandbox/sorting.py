@@ -150,8 +150,8 @@ def _values(space: Any, rows: IntArray, key: SortKey) -> Floats:
     columns = space.columns()
     values = columns.start if key.kind == "dates" else columns.value
     if columns.dense and len(rows) and columns.rows[0] <= rows[0] and rows[-1] <= columns.rows[-1]:
-        place = rows - columns.rows[0]
-        return values[place].astype(np.float64)
+        direct: Floats = values[rows - columns.rows[0]].astype(np.float64)
+        return direct
     return _reduced(columns.rows, values, rows, key.descending)
 
 
