@@ -97,7 +97,7 @@ class Played:
 
 
 def read(path: Path) -> Iterator[Case]:
-    """The cases of a file, one a line; empty lines are passed over. Raises `CaseError` at the first line that is none."""
+    """The cases of a file, one a line; empty lines are passed over. Raises `CaseError` at the first that is none."""
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
@@ -113,7 +113,7 @@ def play(case: Case) -> Played:
     with record, record.fork() as fork:
         created: dict[int, str] = {}
         for number, request in enumerate(case.requests, 1):
-            answer = fork.handle(_request(request, created, fork.base, case.id), by=request.by)
+            answer = fork.handle(_request(request, number, created, fork.base, case.id), by=request.by)
             id_ = _created_id(answer.status, answer.header("Location"))
             if id_ is not None:
                 created[number] = id_
@@ -144,9 +144,9 @@ def _case(line: str, where: str) -> Case:
         raise CaseError(f"{where} is no case: {place or 'the line'}: {first['msg']}") from None
 
 
-def _request(request: CaseRequest, created: Mapping[int, str], base: str, case: str) -> Request:
+def _request(request: CaseRequest, number: int, created: Mapping[int, str], base: str, case: str) -> Request:
     def filled(text: str) -> str:
-        return _CREATED.sub(lambda m: _created(m, created, case), text).replace("$base", base)
+        return _CREATED.sub(lambda m: _created(m, number, created, case), text).replace("$base", base)
 
     headers = request.headers or {"Content-Type": "application/fhir+json"}
     if not any(name.lower() == "content-type" for name in headers):
@@ -165,8 +165,10 @@ def _filled(value: Any, filled: Callable[[str], str]) -> Any:
     return value
 
 
-def _created(match: re.Match[str], created: Mapping[int, str], case: str) -> str:
+def _created(match: re.Match[str], current: int, created: Mapping[int, str], case: str) -> str:
     number = int(match[1])
+    if not 1 <= number < current:  # no earlier request: a price, perhaps
+        return match[0]
     if number not in created:
         raise CaseError(f"case {case!r}: {match[0]} stands for what request {number} created, and it created nothing")
     return created[number]
