@@ -56,6 +56,7 @@ class Options(Value):
     max_tokens: int | None = None
     seconds: float | None = None
     cache: CacheMode = "use"
+    prices: str | None = None
 
 
 def agents_of(
@@ -101,17 +102,21 @@ def _model(provider: str, rest: str, options: Options, budget: Budget, environme
     from harness.models.anthropic import anthropic_model
     from harness.models.exchange import Exchange
     from harness.models.openai import openai_model
+    from harness.prices import read_prices
 
     model, question, settings = rest.partition("?")
     make = openai_model if provider == "openai" else anthropic_model
     exchange = Exchange(cache=_replies(options.cache))
     given = _settings(settings, f"{provider}:{rest}") if question else {}
+    prices = read_prices(options.prices, environment=environment)
     limits = Limits()
     limits = Limits(
         turns=options.max_turns or limits.turns, tokens=options.max_tokens, seconds=options.seconds or limits.seconds
     )
     return ModelAgent(
-        make(model, base_url=options.base_url, options=given, exchange=exchange, environment=environment),
+        make(
+            model, base_url=options.base_url, options=given, prices=prices, exchange=exchange, environment=environment
+        ),
         limits=limits,
         budget=budget,
         label=f"{provider}:{rest}" if question else None,

@@ -43,3 +43,6 @@ PerTemplate = Annotated[
 Limit = Annotated[
     int | None, typer.Option(parser=whole(1), metavar="N", help="So many tasks at most, spread over the templates.")
 ]
+Prices = Annotated[
+    Path | None, typer.Option("--prices", metavar="FILE", help="Your own prices of models; see docs/agents.md.")
+]

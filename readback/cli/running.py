@@ -21,6 +21,7 @@ from readback.cli.options import (
     Json,
     Limit,
     PerTemplate,
+    Prices,
     RecordPath,
     RunPath,
     Seed,
@@ -67,6 +68,7 @@ def run(
     seconds: Annotated[
         float | None, typer.Option(parser=amount, metavar="S", help="An agent's time for an episode; 900 if none.")
     ] = None,
+    prices: Prices = None,
     cache: CacheMode = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be played, and play nothing.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="The run's folder; else runs/SUITE-N.")] = None,
@@ -88,6 +90,7 @@ def run(
         agents=tuple(agent or ()), base_url=base_url, record=None if record is None else str(record), seed=seed,
         tasks=tuple(task or ()), limit=limit, per_template=per_template,
         max_turns=max_turns, max_tokens=max_tokens, seconds=seconds, cache=cache or "use",
+        prices=None if prices is None else str(prices),
     )  # fmt: skip
     prompts = prompts_of(condition or ())
     _refuse_used(out)
@@ -113,7 +116,8 @@ def run(
             return DONE
         if budget is not None and expected.why:
             raise Mistake(
-                f"a budget of {budget} USD cannot be kept: {expected.why}; leave --budget out, or say the price"
+                f"a budget of {budget} USD cannot be kept: {expected.why}; leave --budget out, or name a file"
+                " with its price by --prices"
             )
         with _made(out, plan, options) as folder:
             return carry_out(plan, folder, thresholds, jobs=jobs, budget=purse, as_json=as_json)
@@ -124,6 +128,7 @@ def resume(
     record: RecordPath = None,
     jobs: Jobs = None,
     budget: Dollars = None,
+    prices: Prices = None,
     cache: CacheMode = None,
     fail_under: FailUnder = None,
     allow_external: External = False,
@@ -149,6 +154,7 @@ def resume(
                 "agents": tuple(agent["name"] for agent in folder.about["agents"]),
                 "record": options.record if record is None else str(record),
                 "cache": cache or options.cache,
+                "prices": options.prices if prices is None else str(prices),
             }
         )
         agents = agents_of(options, source, purse)

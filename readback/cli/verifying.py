@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,7 @@ from readback.cli.options import Json
 from readback.cli.output import document, note, result
 
 if TYPE_CHECKING:
-    from ehr.verify.cases import Played
+    from ehr.verify.cases import Case, Played
     from readback.documents import Verification
 
 
@@ -27,7 +28,7 @@ def verify(
     from readback.visible import in_line
 
     played: list[Played] = []
-    for case in read(cases):
+    for case in _text_only(read(cases), cases):
         came = play(case)
         played.append(came)
         if not as_json:
@@ -42,6 +43,13 @@ def verify(
     else:
         note(f"{len(played)} cases: {agree} agree, {disagree} disagree, {unstated} state no verdict")
     return MISSED if disagree else DONE
+
+
+def _text_only(cases: Iterator[Case], path: Path) -> Iterator[Case]:
+    try:
+        yield from cases
+    except UnicodeDecodeError:
+        raise Mistake(f"{str(path)!r} is no UTF-8 text; name a file of cases, one JSON object a line") from None
 
 
 def _line(played: Played) -> str:

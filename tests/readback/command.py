@@ -37,7 +37,7 @@ class Ended:
         return last.removeprefix("readback: ")
 
 
-def readback(*arguments: str | Path) -> Ended:
+def readback(*arguments: object) -> Ended:
     """Run a command in this process."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
@@ -45,7 +45,7 @@ def readback(*arguments: str | Path) -> Ended:
     return Ended(code, out.getvalue(), err.getvalue())
 
 
-def started(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.Popen[str]:
+def started(*arguments: object, cwd: Path, **environment: str) -> subprocess.Popen[str]:
     """Start a command in a process of its own."""
     return subprocess.Popen(
         [sys.executable, "-c", "import sys; from readback.cli import main; sys.exit(main())", *map(str, arguments)],
@@ -57,7 +57,7 @@ def started(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess
     )
 
 
-def finished(*arguments: str | Path, cwd: Path, **environment: str) -> Ended:
+def finished(*arguments: object, cwd: Path, **environment: str) -> Ended:
     """Run a command in a process of its own to its end."""
     with started(*arguments, cwd=cwd, **environment) as process:
         out, err = process.communicate()

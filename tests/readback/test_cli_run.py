@@ -115,7 +115,7 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_jobs(here: Path, small_
         [
             {**line, "started": "", "ended": "", "calls": len(line["calls"])}
             for line in lines(Path(out, "episodes.jsonl"))
-        ]  # type: ignore[arg-type]
+        ]
         for out in ("a", "b")
     ]
     assert timeless[0] == timeless[1]
