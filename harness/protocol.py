@@ -51,8 +51,9 @@ class ToolCalling:
     name = "tools"
 
     def opening(self, briefing: Briefing, tools: Sequence[Tool]) -> Turn:
-        """The time and the instruction."""
-        return Said(f"The time is {briefing.clock}.\n\n{briefing.instruction}")
+        """The time, where there is one, and the instruction."""
+        time = f"The time is {briefing.clock}.\n\n" if briefing.clock else ""
+        return Said(f"{time}{briefing.instruction}")
 
     def offered(self, tools: Sequence[Tool]) -> Sequence[Tool]:
         """All of them."""

@@ -66,11 +66,6 @@ class Toolbox:
         """The calls so far, in order."""
         return tuple(self._calls)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the tools, `finish` among them where the world has it."""
-        return tuple(self._tools)
-
     def call(self, name: str, arguments: Any, *, step: int, raw_arguments: str | None = None) -> Call:
         """Carry out one call of the agent and record it.
 

@@ -138,11 +138,7 @@ def _given_back(reply: Reply) -> list[dict[str, Any]]:
 
     Changed is only what the protocol does not take back: empty texts, inputs that are no object, names it forbids.
     """
-    blocks = reply.message
-    if blocks is None:
-        uses = [{"type": "tool_use", "id": c.id, "name": c.name, "input": c.arguments} for c in reply.calls]
-        blocks = [*({"type": "text", "text": text} for text in reply.texts), *uses]
-    back = [_block(block) for block in blocks if block.get("type") != "text" or block.get("text", "").strip()]
+    back = [_block(block) for block in reply.message if block.get("type") != "text" or block.get("text", "").strip()]
     return back or [{"type": "text", "text": "(nothing)"}]
 
 

@@ -215,6 +215,24 @@ def test_an_episode_is_named_by_its_content() -> None:
         assert not other & base
 
 
+def test_a_suite_that_cannot_name_its_tools_is_asked_for_one_world_for_each_set_of_them() -> None:
+    class Plain:
+        """The same suite without `tools`."""
+
+        def __init__(self, suite: TallySuite) -> None:
+            self.name, self.digest, self.about = suite.name, suite.digest, suite.about
+            self.tasks, self.conditions = suite.tasks, suite.conditions
+            self.world, self.baseline, self.judge = suite.world, suite.baseline, suite.judge
+
+    suite = TallySuite(5)
+    plan = make_plan(Plain(suite), ["idle"], variants=[{}, {"validation": "full"}])
+    assert len(suite.worlds) == 2
+    assert all(world.closed for world in suite.worlds)
+    assert [p.id for p in plan.episodes] == [
+        p.id for p in make_plan(suite, ["idle"], variants=[{}, {"validation": "full"}]).episodes
+    ]
+
+
 def test_a_fault_of_ours_is_an_episode_and_the_run_goes_on(tmp_path: Path) -> None:
     suite = TallySuite(3)
     plan = make_plan(suite, ["oracle", "broken"], variants=[{}, {"fault": "no_world"}])
