@@ -53,7 +53,7 @@ class Fork:
         self.validation = validation
         self.base = base.rstrip("/")
         self.requests: list[Exchange] = []
-        self._state = State(record, setup, clock)
+        self._state = State(record, setup, clock, validation)
         self._server = Server(self._state, self.base)
         self._lock = Lock()
 
@@ -107,7 +107,7 @@ class Fork:
 
     def close(self) -> None:
         """Let go of everything; the record stays open."""
-        self._state = State(self.record, (), self.clock)
+        self._state = State(self.record, (), self.clock, self.validation)
         self._server = Server(self._state, self.base)
 
     def __enter__(self) -> Fork:

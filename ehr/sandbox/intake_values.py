@@ -20,6 +20,8 @@ from ehr.sandbox.definitions import Element, codes
 from ehr.sandbox.intake_narrative import narrative
 from ehr.sandbox.outcome import RefusedError, not_parsed
 
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+"""Half a surrogate pair, which no UTF-8 can hold; a Java server writes a question mark for it."""
 LONGEST_NUMBER = 1000
 """Digits a number may have: what HAPI's JSON reader bounds too."""
 LARGEST_EXPONENT = 308
@@ -36,7 +38,7 @@ def text_of(value: Any) -> str:
         return _plain(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)
+    return _HALF_PAIR.sub("?", str(value))
 
 
 def scalar(element: Element, type: str, value: Any) -> Any:

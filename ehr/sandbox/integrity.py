@@ -33,14 +33,21 @@ class Surroundings(Protocol):
         """The resources that a match address names."""
 
 
-def settle_references(tree: Tree, around: Surroundings, placeholders: Mapping[str, str]) -> None:
-    """Rewrite the references of a body in place, and check them. Raises `RefusedError`."""
+def settle_references(
+    tree: Tree, around: Surroundings, placeholders: Mapping[str, str], *, every: bool = False
+) -> None:
+    """Rewrite the references of a body in place, and check them: those that HAPI checks, or `every` one.
+
+    Raises `RefusedError`.
+    """
     allowed = checked(tree["resourceType"])
     for link in list(links(tree)):
         text = _stored_form(link, tree["resourceType"], around, placeholders)
         link.holder[link.key] = text
         if link.path in allowed and not link.contained:
             _check(link.path, text, allowed[link.path], around)
+        elif every:
+            _check(link.path, text, frozenset(link.targets) or None, around)
     for link in list(uris(tree)) if placeholders else ():
         link.holder[link.key] = placeholders.get(link.text, link.text)
 

@@ -16,6 +16,7 @@ from ehr.sandbox.diff import differences
 from ehr.sandbox.http import Response
 from ehr.sandbox.intake import receive
 from ehr.sandbox.meta import added, removed
+from ehr.sandbox.operations_validate import validate
 from ehr.sandbox.outcome import RefusedError, not_known
 from ehr.sandbox.paging import Pages
 from ehr.sandbox.rendering import answer
@@ -238,6 +239,8 @@ OPERATIONS: dict[tuple[str, str], Operation] = {
     ("system", "$diff"): diff,
     ("instance", "$diff"): diff,
     ("system", "$get-resource-counts"): counts,
+    ("type", "$validate"): validate,
+    ("instance", "$validate"): validate,
 }
 """(`system`, `type` or `instance`, name) -> what it does."""
 

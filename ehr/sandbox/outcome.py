@@ -5,7 +5,7 @@ Diagnostics are HAPI FHIR 8.8's own, so that what an agent learns from them here
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 STORAGE_CODES = "https://hapifhir.io/fhir/CodeSystem/hapi-fhir-storage-response-code"
@@ -37,21 +37,29 @@ _REASON = {
 class RefusedError(Exception):
     """A request that the server does not carry out: status and diagnostics of the answer.
 
-    `code` is the issue type; `headers` are set on the answer besides the usual ones.
+    `code` is the issue type; `headers` are set on the answer besides the usual ones; `issues` stand in the answer in
+    place of the one issue with the diagnostics.
     """
 
     def __init__(
-        self, status: int, diagnostics: str, *, code: str = "processing", headers: Mapping[str, str] | None = None
+        self,
+        status: int,
+        diagnostics: str,
+        *,
+        code: str = "processing",
+        headers: Mapping[str, str] | None = None,
+        issues: Sequence[dict[str, Any]] = (),
     ) -> None:
         super().__init__(f"{status}: {diagnostics}")
         self.status = status
         self.diagnostics = diagnostics
         self.code = code
         self.headers = dict(headers or {})
+        self.issues = list(issues)
 
     def outcome(self) -> dict[str, Any]:
         """The OperationOutcome of the answer."""
-        return outcome(issue("error", self.code, self.diagnostics))
+        return outcome(*(self.issues or [issue("error", self.code, self.diagnostics)]))
 
 
 def issue(severity: str, code: str, diagnostics: str, *, detail: str | None = None) -> dict[str, Any]:

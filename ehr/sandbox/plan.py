@@ -70,7 +70,7 @@ class Plan:
 
         Raises `RefusedError` where a reference is not allowed.
         """
-        settle_references(tree, self, placeholders)
+        settle_references(tree, self, placeholders, every=self.state.validation == "full")
         before = self.current(key)
         standing = None if before is None or before.body is None else parse_object(before.body)
         meta = merged(tree.get("meta", {}), (standing or {}).get("meta", {}))

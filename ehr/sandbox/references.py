@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ehr.sandbox.body import Tree
-from ehr.sandbox.definitions import elements, field, fields, parameters, resource_types
+from ehr.sandbox.definitions import element_types, elements, field, fields, parameters, resource_types
 
 KEEPS_VERSION = frozenset({"AuditEvent.entity.what"})
 """Elements whose references stay versioned, as in HAPI's default settings."""
@@ -31,13 +31,15 @@ class Link(NamedTuple):
     """A Reference or uri element found in a resource: the object that holds it, the key, and the path of the element.
 
     `path` is without indices and types (`Observation.subject`, `MedicationRequest.medication`), from the resource that
-    holds it; `contained` says that this resource is a contained one.
+    holds it; `contained` says that this resource is a contained one. `targets` are the types that the definition of the
+    element allows, empty for any.
     """
 
     holder: Tree
     key: str
     path: str
     contained: bool
+    targets: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -74,7 +76,7 @@ def parts(text: str) -> Named:
 def links(tree: Tree) -> Iterator[Link]:
     """Every Reference with a `reference` in a resource, contained resources and extensions too."""
     type = tree["resourceType"]
-    yield from _links(tree, type, type, False)
+    yield from _links(tree, type, type, False, ())
 
 
 def uris(tree: Tree) -> Iterator[Link]:
@@ -83,12 +85,12 @@ def uris(tree: Tree) -> Iterator[Link]:
     yield from _uris(tree, type, type)
 
 
-def _links(tree: Tree, type: str, path: str, contained: bool) -> Iterator[Link]:
+def _links(tree: Tree, type: str, path: str, contained: bool, targets: tuple[str, ...]) -> Iterator[Link]:
     if type == "Reference" and isinstance(tree.get("reference"), str):
-        yield Link(tree, "reference", path, contained)
-    for item, item_type, item_path, inner in _children(tree, type, path):
+        yield Link(tree, "reference", path, contained, targets)
+    for item, item_type, item_path, inner, allowed in _children(tree, type, path):
         if isinstance(item, dict):
-            yield from _links(item, item_type, item_path, contained or inner)
+            yield from _links(item, item_type, item_path, contained or inner, allowed)
 
 
 def _uris(tree: Tree, type: str, path: str) -> Iterator[Link]:
@@ -96,30 +98,32 @@ def _uris(tree: Tree, type: str, path: str) -> Iterator[Link]:
         found = field(type, key)
         if found is not None and found.type == "uri" and isinstance(value, str) and value.startswith("urn:"):
             yield Link(tree, key, f"{path}.{found.element.name}", False)
-    for item, item_type, item_path, _ in _children(tree, type, path):
+    for item, item_type, item_path, _, _ in _children(tree, type, path):
         if isinstance(item, dict):
             yield from _uris(item, item_type, item_path)
 
 
-def _children(tree: Tree, type: str, path: str) -> Iterator[tuple[Any, str, str, bool]]:
-    """The objects one level below: each with its type, its path, and whether it is a resource of its own."""
+def _children(tree: Tree, type: str, path: str) -> Iterator[tuple[Any, str, str, bool, tuple[str, ...]]]:
+    """What stands one level below: with its type, its path, whether it is a resource of its own, and its targets."""
     known = fields(type)
+    targets: tuple[str, ...]
     for key, value in tree.items():
         if not isinstance(value, dict | list):
             continue
         if key.startswith("_"):
-            name, below = key[1:], "Element"
-        elif key in known:
+            name, below, targets = key[1:], "Element", ()
+        elif key in known and known[key].type in element_types():
             name, below = known[key].element.name, known[key].type
+            targets = known[key].element.targets.get("Reference", ())
         else:
             continue
         for item in value if isinstance(value, list) else (value,):
             if below == "Resource" and isinstance(item, dict):
                 inner = item.get("resourceType")
                 if isinstance(inner, str) and inner in resource_types():
-                    yield item, inner, inner, True
+                    yield item, inner, inner, True, ()
             else:
-                yield item, below, f"{path}.{name}", False
+                yield item, below, f"{path}.{name}", False, targets
 
 
 # ---- what is checked

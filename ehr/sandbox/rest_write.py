@@ -8,12 +8,14 @@ from ehr.sandbox.body import Tree
 from ehr.sandbox.call import FHIR_JSON, Call, body_check
 from ehr.sandbox.http import Response
 from ehr.sandbox.intake import receive
+from ehr.sandbox.intake_json import json_object
 from ehr.sandbox.outcome import RefusedError, outcome
 from ehr.sandbox.patch import json_patch
 from ehr.sandbox.patch_fhirpath import fhirpath_patch
 from ehr.sandbox.plan import Plan
 from ehr.sandbox.rendering import answer, http_date, shown
 from ehr.sandbox.state import State
+from ehr.sandbox.validation_full import refuse_invalid
 from ehr.sandbox.versions import Key
 from ehr.sandbox.writing import (
     Done,
@@ -33,7 +35,7 @@ from ehr.sandbox.writing import (
 def post(state: State, call: Call, type: str) -> Response:
     """`POST Type`: a new resource; with `If-None-Exist` only where nothing matches."""
     plan = Plan(state)
-    done = create(plan, _body(call, type, "CREATE"), call.request.header("If-None-Exist")).alone()
+    done = create(plan, _body(state, call, type, "CREATE"), call.request.header("If-None-Exist")).alone()
     plan.carry_out(call.by, call.number)
     return _answered(call, done, tag=True, location=True)
 
@@ -42,7 +44,7 @@ def put(state: State, call: Call, key: Key, version: str | None = None) -> Respo
     """`PUT Type/id`; a version in the address is an `If-Match`."""
     if version is not None and call.request.header("X-Rewrite-History"):
         raise RefusedError(400, "HAPI-2781: Update with history rewrite is not supported on this server")
-    tree = _body(call, key.type, "UPDATE")
+    tree = _body(state, call, key.type, "UPDATE")
     if _is_bytes(call, key.type):
         tree["id"] = key.id
     sent = tree.get("id")
@@ -65,7 +67,7 @@ def put(state: State, call: Call, key: Key, version: str | None = None) -> Respo
 
 def put_matching(state: State, call: Call, type: str) -> Response:
     """`PUT Type?condition`."""
-    tree = _body(call, type, "UPDATE")
+    tree = _body(state, call, type, "UPDATE")
     if not call.raw_query:
         raise RefusedError(
             400,
@@ -128,14 +130,17 @@ def _removed(plan: Plan, call: Call, done: Done) -> Response:
     return answer(call, 200, outcome(done.issue), headers)
 
 
-def _body(call: Call, type: str, operation: str) -> Tree:
+def _body(state: State, call: Call, type: str, operation: str) -> Tree:
     if _is_bytes(call, type):
         data = base64.b64encode(call.request.body).decode()
         kind = call.request.header("Content-Type")
         tree = {"resourceType": "Binary", "contentType": kind, "data": data}
         return {name: value for name, value in tree.items() if value}
     body_check(call, operation)
-    return receive(call.request.body, type)
+    tree = receive(call.request.body, type)
+    if state.validation == "full":
+        refuse_invalid(json_object(call.request.body))
+    return tree
 
 
 def _is_bytes(call: Call, type: str) -> bool:

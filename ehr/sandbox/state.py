@@ -54,9 +54,12 @@ class Write:
 class State:
     """The writable side of a fork. Not for two threads at once."""
 
-    def __init__(self, record: Record, setup: Sequence[dict[str, Any] | bytes], clock: str) -> None:
+    def __init__(
+        self, record: Record, setup: Sequence[dict[str, Any] | bytes], clock: str, validation: str = "hapi"
+    ) -> None:
         self.record = record
         self.clock = clock
+        self.validation = validation
         self.writes: list[Write] = []
         self._setup = setup
         self._ticks = 0

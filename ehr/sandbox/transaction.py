@@ -20,6 +20,7 @@ from ehr.sandbox.call import Call, body_check
 from ehr.sandbox.definitions import resource_types
 from ehr.sandbox.http import Request, Response
 from ehr.sandbox.intake import receive
+from ehr.sandbox.intake_json import json_object
 from ehr.sandbox.outcome import RefusedError, issue, not_known, outcome
 from ehr.sandbox.patch import json_patch
 from ehr.sandbox.patch_fhirpath import fhirpath_patch
@@ -27,6 +28,7 @@ from ehr.sandbox.plan import Plan
 from ehr.sandbox.rendering import answer
 from ehr.sandbox.state import State
 from ehr.sandbox.tokens import token
+from ehr.sandbox.validation_full import refuse_invalid
 from ehr.sandbox.versions import Key
 from ehr.sandbox.writing import (
     Done,
@@ -90,6 +92,8 @@ def post_bundle(state: State, call: Call, inner: Inner) -> Response:
     """`POST` of a transaction or batch to the base address."""
     body_check(call, "TRANSACTION")
     bundle = receive(call.request.body, "Bundle")
+    if state.validation == "full":
+        refuse_invalid(json_object(call.request.body))
     type = bundle.get("type")
     if type not in ("transaction", "batch", None):
         raise RefusedError(400, f"HAPI-0527: Unable to process transaction where incoming Bundle.type = {type}")

@@ -16,6 +16,7 @@ from ehr.sandbox.integrity import NO_PLACEHOLDERS
 from ehr.sandbox.matches import satisfies
 from ehr.sandbox.outcome import RefusedError, issue, not_known
 from ehr.sandbox.plan import Plan, valid_id
+from ehr.sandbox.validation_full import refuse_invalid
 from ehr.sandbox.versions import Key, Version, served
 
 STORED_BUNDLES = ("collection", "document", "message")
@@ -232,7 +233,10 @@ def _patching(plan: Plan, key: Key, apply: Patch, condition: str | None) -> Pend
         before = plan.current(key)
         assert before is not None and before.body is not None
         tree = mend(served(before), key.type)
-        version, changed = plan.put(key, apply(tree) | {"id": key.id}, placeholders)
+        result = apply(tree) | {"id": key.id}
+        if plan.state.validation == "full":
+            refuse_invalid(result)
+        version, changed = plan.put(key, result, placeholders)
         name = f"{key.reference}/_history/{version.number}"
         unchanged = "" if changed else " with no changes detected"
         detail, said = "SUCCESSFUL_PATCH", f'Successfully patched resource "{name}"{unchanged}.'

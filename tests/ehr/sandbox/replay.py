@@ -48,7 +48,7 @@ class Replay:
 
     def __init__(self, case: dict[str, Any], send: Send, base: str) -> None:
         self.case, self.send, self.base = case, send, base
-        self.saved: dict[str, Any] = {"base": base, "run": "r" + re.sub(r"\W", "", case["id"])[:12]}
+        self.saved: dict[str, Any] = {"base": base, "run": "r" + re.sub(r"\W", "", case["id"])[:10].ljust(10, "0")}
 
     def differences(self) -> list[str]:
         """Where the answer is not the recorded one."""
