@@ -1,0 +1,69 @@
+"""What the allergy templates share: drug families, and people whose allergy list leaves no doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ehr.tasks import truth
+from ehr.tasks.drugs import Code
+from ehr.tasks.synthetic.codes import ALLERGENS, REACTIONS, Allergen
+from ehr.tasks.template import Drawing
+from ehr.tasks.ward import Person, Resource
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Drugs of which an allergy to one forbids the others: how people call it, and parts of their names."""
+
+    word: str
+    parts: tuple[str, ...]
+
+    def has(self, name: str) -> bool:
+        """Whether an allergen's name belongs to the family."""
+        return any(part in name.lower() for part in self.parts)
+
+
+PENICILLINS: Final = Family("a penicillin", ("cillin",))
+SULFONAMIDES: Final = Family("a sulfonamide antibiotic", ("sulfa", "sulfon"))
+NSAIDS: Final = Family("an NSAID (ibuprofen, naproxen, aspirin)", ("ibuprofen", "naproxen", "aspirin", "salicyl"))
+_NONE_KNOWN: Final = "known"
+
+
+def allergens(family: Family, *, inside: bool) -> list[Allergen]:
+    """The allergens of the synthetic record's table that belong to a family, or that do not."""
+    return [found for found in ALLERGENS if family.has(found.display) == inside]
+
+
+def coded(allergen: Allergen) -> Code:
+    """The allergen's code."""
+    return Code(allergen.system, allergen.code, allergen.display)
+
+
+def reaction(drawing: Drawing) -> tuple[str, str, str]:
+    """A reaction: SNOMED CT code, words, severity."""
+    return drawing.dice.pick(REACTIONS)
+
+
+def is_clear(drawing: Drawing, person: Person, family: Family) -> bool:
+    """Whether a person's list has nothing of the family, no doubtful entry, and no statement that there is none."""
+    rows = drawing.ward.chart(person, "AllergyIntolerance")
+    return all(_is_clear(row, family) for row in rows) and len(rows) < 8
+
+
+def _is_clear(row: Resource, family: Family) -> bool:
+    names = [str(coding.get("display", "")) for coding in row.get("code", {}).get("coding", ())]
+    names.append(str(row.get("code", {}).get("text", "")))
+    doubtful = truth.codes(row.get("verificationStatus")) & {"unconfirmed", "presumed"}
+    named = [name for name in names if name]
+    told = {name.lower() for name in named}
+    return bool(
+        named and len(told) == 1 and not doubtful
+        and not any(family.has(name) or _NONE_KNOWN in name.lower() for name in named)
+    )  # fmt: skip
+
+
+def names(rows: Sequence[Any]) -> list[str]:
+    """The names of the allergies that stand, in order."""
+    return sorted(truth.name(row["code"]) for row in rows if truth.is_active(row))

@@ -1,0 +1,188 @@
+"""The `ehr` suite: tasks drawn from a record by seed, their worlds, who plays them, and who judges them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, Any
+
+from ehr.tasks import baselines
+from ehr.tasks.idshape import storage_place
+from ehr.tasks.template import CannotDrawError, Case, Drawing, Template
+from ehr.tasks.templates import all_templates
+from ehr.tasks.ward import Ward
+from harness.task import Task
+from harness.values import digest
+
+if TYPE_CHECKING:
+    from ehr.sandbox import Record
+    from harness.agent import Agent
+    from harness.suite import World
+    from harness.tool import Tool
+    from harness.trace import Episode
+    from harness.verdict import Verdict
+
+NAME = "ehr"
+PER_TEMPLATE = 10
+CANARY = "READBACK BENCHMARK DATA: keep out of training corpora. canary 5b0e5f0c-6a0f-4c0e-9a53-2f5a1d7c9e11"
+TOOLS = (
+    "fhir_search", "fhir_next_page", "fhir_read", "fhir_create", "fhir_update", "fhir_patch", "fhir_delete", "finish",
+)  # fmt: skip
+
+Unit = tuple[Task, ...]
+"""A task, or a pair of twins: what a limit keeps together."""
+
+
+class EhrSuite:
+    """Tasks over one record. `undrawn` names the templates that could not be drawn, each with the reason."""
+
+    name = NAME
+
+    def __init__(self, record: Record, tasks: Sequence[Task], *, seed: int, undrawn: Mapping[str, str]) -> None:
+        self.record = record
+        self.tasks = tuple(tasks)
+        self.seed = seed
+        self.undrawn = dict(undrawn)
+        self.digest = digest([task.digest for task in self.tasks])
+
+    @property
+    def conditions(self) -> Mapping[str, str]:
+        """`default` and `grounded`."""
+        from ehr.prompts import prompts
+
+        return prompts(self.record.clock)
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """For `run.json`: the record, the seed, and what could not be drawn."""
+        record = {"hash": self.record.hash, "clock": self.record.clock, "synthetic": self.record.synthetic}
+        return {"record": record, "seed": self.seed, "undrawn": self.undrawn}
+
+    def world(self, task: Task, variant: Mapping[str, Any]) -> World:
+        """A fork of the record with the task's setup, and the tools over it. Raises `ValueError` for a bad variant."""
+        from ehr.backends import Embedded
+        from ehr.world import chart_world
+
+        return chart_world(Embedded(self.record), task, validation=str(variant.get("validation", "hapi")))
+
+    def tools(self, task: Task, variant: Mapping[str, Any]) -> Sequence[Tool]:
+        """The tools of any task's world."""
+        world = self.world(task, variant)
+        try:
+            return world.tools
+        finally:
+            world.close()
+
+    def baseline(self, name: str, task: Task) -> Agent:
+        """The named baseline or near-oracle. Raises `KeyError` for an unknown name."""
+        return baselines.baseline(name, task)
+
+    def judge(self, task: Task, episode: Episode) -> list[Verdict]:
+        """The verdicts of `state`, `answer` and `message`."""
+        from ehr.verify import judge
+
+        return judge(task, episode)
+
+
+def draw_suite(
+    record: Record,
+    *,
+    seed: int = 1,
+    templates: Iterable[str] | None = None,
+    per_template: int = PER_TEMPLATE,
+    limit: int | None = None,
+    progress: Callable[[str, int, int], None] = lambda name, done, total: None,
+) -> EhrSuite:
+    """Draw the suite from a record.
+
+    `templates` are names (all without), `per_template` how many tasks each gives, `limit` how many at most are kept:
+    spread over the templates, twins together where the number allows. `progress` hears of each template and how many
+    are done. The same record, seed and numbers give the same tasks. Raises `KeyError` for an unknown template,
+    `ValueError` for numbers below 1.
+    """
+    known = all_templates()
+    names = list(known) if templates is None else list(templates)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise KeyError(f"no template {unknown[0]!r}; there are {', '.join(known)}")
+    for what, number in (("per_template", per_template), ("limit", limit)):
+        if number is not None and number < 1:
+            raise ValueError(f"{what} is {number!r}; expected at least 1")
+    ward, undrawn, drawn = Ward(record), {}, []
+    for done, name in enumerate(names):
+        progress(name, done, len(names))
+        try:
+            drawn.append(list(_units(known[name], ward, seed, per_template)))
+        except CannotDrawError as reason:
+            undrawn[name] = str(reason)
+    progress("", len(names), len(names))
+    kept = _limited(drawn, limit) if limit is not None else list(chain.from_iterable(chain.from_iterable(drawn)))
+    return EhrSuite(record, kept, seed=seed, undrawn=undrawn)
+
+
+def _units(template: Template, ward: Ward, seed: int, number: int) -> Iterator[Unit]:
+    """The template's tasks: `number` of them, or of twins half as many pairs (one more where the number is odd)."""
+    used: set[str] = set()
+    pairs = (number + 1) // 2 if template.twins else number
+    for index in range(pairs):
+        cases = template.draw(Drawing(ward, template.name, index, seed, used))
+        yield tuple(_tasks(template, ward, index, cases))
+
+
+def _tasks(template: Template, ward: Ward, index: int, cases: Sequence[Case]) -> Iterator[Task]:
+    base = f"{NAME}/{template.name}/{index + 1:04d}"
+    ids = [base] if len(cases) == 1 else [f"{base}a", f"{base}b"]
+    for place, case in enumerate(cases):
+        yield Task.make(
+            id=ids[place],
+            suite=NAME,
+            template=template.name,
+            twin=ids[1 - place] if len(ids) == 2 else None,
+            kind=case.kind,
+            patient=case.patient,
+            requires=case.requires,
+            needs_write=not case.expected.is_nothing,
+            needs_chart=template.needs_chart,
+            traps=tuple(sorted(case.traps)),
+            instruction=case.instruction,
+            tools=TOOLS,
+            clock=ward.clock,
+            setup=tuple(sorted(case.setup, key=_load_order)),
+            sources=template.sources,
+            answer=case.answer.model_dump(mode="json", exclude_none=True) if case.answer else None,
+            expected=case.expected.model_dump(mode="json", exclude_none=True),
+            parameters=dict(case.parameters),
+            cluster=template.name,
+            canary=CANARY,
+        )
+
+
+def _sort(unit: Unit) -> str:
+    """Whether a task's template reads, writes, or has to decide which."""
+    kinds = {task.kind for task in unit}
+    return "decide" if len(kinds) > 1 or "withhold" in kinds else kinds.pop()
+
+
+def _load_order(resource: Mapping[str, Any]) -> tuple[int, int]:
+    """People before their encounters before everything else; within each, storage order."""
+    first = {"Patient": 0, "Encounter": 1}.get(resource["resourceType"], 2)
+    return first, storage_place(resource["id"])
+
+
+def _limited(drawn: Sequence[Sequence[Unit]], limit: int) -> list[Task]:
+    """At most `limit` tasks: one unit of each template in turn, then the second ones; kept in the suite's order.
+
+    Templates take turns by what they ask for (to read, to write, to decide), so that few tasks are of all kinds. A pair
+    that does not fit any more is passed over for a single task; only if there is none is a pair cut in two.
+    """
+    sorts = [[units for units in drawn if units and _sort(units[0]) == sort] for sort in ("write", "read", "decide")]
+    mixed = [units for turn in zip_longest(*sorts) for units in turn if units]
+    in_turn = [unit for turn in zip_longest(*mixed) for unit in turn if unit]
+    kept: set[str] = set()
+    for unit in in_turn:
+        if len(kept) + len(unit) <= limit:
+            kept |= {task.id for task in unit}
+    if len(kept) < limit:
+        rest = [task.id for unit in in_turn for task in unit if task.id not in kept]
+        kept |= set(rest[: limit - len(kept)])
+    return [task for units in drawn for unit in units for task in unit if task.id in kept]
