@@ -247,7 +247,8 @@ def test_a_connection_that_was_cut_once_is_made_again(wire: Wire) -> None:
 
 
 def test_a_wait_that_is_too_long_is_not_waited(wire: Wire, waits: list[float]) -> None:
-    played = play(Provider(wire, Fail(429, "tomorrow", headers={"retry-after": "86400"})), waits)
+    tomorrow = Fail(429, "tomorrow", headers={"retry-after": "86400"})
+    played = play(Provider(wire, tomorrow), waits, limits=Limits(seconds=1_000_000))
     assert (played.ending, waits) == ("provider_error", [])
     waits.clear()
     played = play(Provider(wire, Fail(429, "later", headers={"retry-after": "100"})), waits, limits=Limits(seconds=50))

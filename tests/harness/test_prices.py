@@ -43,6 +43,16 @@ def test_what_a_call_costs() -> None:
     assert price.rates(long).cost(long) == pytest.approx(0.0500005 + 0.0025)
 
 
+def test_the_highest_tier_that_is_reached_holds(tmp_path: Path) -> None:
+    (tmp_path / "prices.toml").write_text(
+        "[[price]]\n" + ROW.format("openai:m", 1)
+        + "above = [{tokens=10,input=2,output=2}, {tokens=20,input=3,output=3}, {tokens=30,input=4,output=4}]"
+    )  # fmt: skip
+    price = read_prices(tmp_path / "prices.toml").find("openai:m")
+    assert price is not None
+    assert [price.rates(Tokens(input=n)).input for n in (0, 10, 11, 20, 21, 30, 31)] == [1, 1, 2, 2, 3, 3, 4]
+
+
 def test_without_a_price_for_cached_input_it_costs_as_any(tmp_path: Path) -> None:
     price = table(tmp_path, ("openai:m", 1)).find("openai:m")
     assert price is not None
