@@ -18,7 +18,7 @@ def searchset(
     id: str,
     instant: str,
     *,
-    total: int,
+    total: int | None,
     links: Sequence[Tree] = (),
     entries: Sequence[Tree] = (),
     subsetted: bool = False,

@@ -9,6 +9,8 @@ from urllib.parse import parse_qsl, quote, unquote
 from ehr.sandbox.http import Request
 from ehr.sandbox.outcome import RefusedError, not_supported
 
+Parameters = tuple[tuple[str, str], ...]
+
 CONTROL = frozenset({"_format", "_pretty"})
 """Parameters that say how to write the answer, on any request."""
 
@@ -48,16 +50,19 @@ class Call:
         return self._halves[1]
 
     @cached_property
-    def query(self) -> tuple[tuple[str, str], ...]:
-        """The parameters of the address, decoded, in their order."""
-        return tuple(parse_qsl(self._halves[1], keep_blank_values=True, max_num_fields=MOST_PARAMETERS))
+    def query(self) -> Parameters:
+        """The parameters, decoded, in their order: those of a posted form, then those of the address."""
+        sent = _parsed(self._halves[1])
+        if self.request.method != "POST" or self.content_type() != "application/x-www-form-urlencoded":
+            return sent
+        return _parsed(self.request.body.decode("utf-8", "replace")) + sent
 
     def every(self, name: str) -> list[str]:
-        """Every value of a parameter of the address."""
+        """Every value of a parameter."""
         return [value for key, value in self.query if key == name]
 
     def first(self, name: str) -> str | None:
-        """The first value of a parameter of the address."""
+        """The first value of a parameter."""
         return next((value for key, value in self.query if key == name), None)
 
     @property
@@ -122,7 +127,13 @@ def encoded(text: str) -> str:
     return quote(text, safe="")
 
 
-def self_address(address: str, parameters: tuple[tuple[str, str], ...]) -> str:
+def _parsed(query: str) -> Parameters:
+    if query.count("&") > MOST_PARAMETERS:
+        raise RefusedError(400, f"A request may have {MOST_PARAMETERS} parameters, this one has {query.count('&') + 1}")
+    return tuple(parse_qsl(query, keep_blank_values=True))
+
+
+def self_address(address: str, parameters: Parameters) -> str:
     """`address` with the parameters sorted by name, encoded."""
     if not parameters:
         return address

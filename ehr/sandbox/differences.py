@@ -71,7 +71,7 @@ DIFFERENCES: Final[dict[str, Difference]] = {
         ],
         _PERIOD,
     ),
-    **dict.fromkeys(["s-sort-qty", "s-sort-family", "s-sort--birthdate", "s-sort-name"], _TIES),
+    **dict.fromkeys(["s-sort-qty", "s-sort-family", "s-sort-name"], _TIES),
     **dict.fromkeys(
         [
             "include-unknown",
@@ -90,8 +90,6 @@ DIFFERENCES: Final[dict[str, Difference]] = {
             "s-filter",
             "s-contained",
             "s-chain-two",
-            "cache-nostore-max",
-            "cache-nostore-too-many",
             "metadata-summary",
             "hist-type-elements",
             "everything",
@@ -101,7 +99,6 @@ DIFFERENCES: Final[dict[str, Difference]] = {
             "everything-post",
             "everything-30",
             "everything-30-page",
-            "lastn",
             "el-elements-two",
             "el-elements-typed",
             "el-summary-true",

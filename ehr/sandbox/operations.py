@@ -16,6 +16,7 @@ from ehr.sandbox.diff import differences
 from ehr.sandbox.http import Response
 from ehr.sandbox.intake import receive
 from ehr.sandbox.meta import added, removed
+from ehr.sandbox.operations_lastn import lastn
 from ehr.sandbox.operations_validate import validate
 from ehr.sandbox.outcome import RefusedError, not_known
 from ehr.sandbox.paging import Pages
@@ -239,6 +240,7 @@ OPERATIONS: dict[tuple[str, str], Operation] = {
     ("system", "$diff"): diff,
     ("instance", "$diff"): diff,
     ("system", "$get-resource-counts"): counts,
+    ("type", "$lastn"): lastn,
     ("type", "$validate"): validate,
     ("instance", "$validate"): validate,
 }

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ehr.sandbox.call import Parameters
 from ehr.sandbox.outcome import RefusedError
 
 DEFAULT_COUNT = 20
@@ -19,18 +20,18 @@ MOST_SEARCHES = 100
 """Searches that a fork keeps for paging; the oldest go first."""
 _MOST = 2**31 - 1
 
-Parameters = tuple[tuple[str, str], ...]
-
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a search found: its id, type, parameters, and the hits in order."""
+    """What a search found: its id, its parameters, the hits in order, and how many they are.
+
+    `total` is `None` where the client asked for so many and no more (`max-results`): then there are no other pages.
+    """
 
     id: str
-    type: str
     parameters: Parameters
     hits: Sequence[tuple[str, str]]
-    total: int
+    total: int | None
 
 
 class Pages:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from urllib.parse import parse_qsl
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from ehr.sandbox.body import Tree
 from ehr.sandbox.bundle import entry, searchset
-from ehr.sandbox.call import CONTROL, MOST_PARAMETERS, Call, encoded, self_address
+from ehr.sandbox.call import CONTROL, Call, encoded, self_address
 from ehr.sandbox.http import Response
 from ehr.sandbox.outcome import RefusedError
-from ehr.sandbox.paging import LARGEST_PAGE, Listing, Pages, Parameters, count_of, lenient, offset_of
+from ehr.sandbox.paging import LARGEST_PAGE, Listing, Pages, count_of, lenient, offset_of
 from ehr.sandbox.rendering import answer, http_date, shown, summarised
 from ehr.sandbox.search import SearchError, search
 from ehr.sandbox.state import State
@@ -20,74 +20,85 @@ from ehr.sandbox.versions import Key, served
 _INCLUDES = ("_include", "_revinclude")
 
 
+_MOST_RESULTS = 1000
+"""The largest `max-results` that HAPI takes."""
+
+
 def search_type(state: State, pages: Pages, call: Call, type: str) -> Response:
     """`GET Type?...`, `GET Type/_search?...` and `POST Type/_search`."""
-    parameters = _parameters(call)
-    listing = _found(state, call, type, parameters)
-    given = dict(reversed(parameters))
-    count = count_of(given.get("_count"))
+    asked = [(name, value) for name, value in call.query if name not in CONTROL]
+    most = _max_results(call)
+    try:
+        found = search(state.overlay, type, asked)
+    except SearchError as error:
+        raise RefusedError(error.status, error.diagnostics, code=error.code) from None
+    hits: Sequence[tuple[str, str]] = found.matches if most is None else found.matches[:most]
+    listing = Listing(new_id(state, call), call.query, hits, found.total if most is None else None)
+    return paged(state, pages, call, listing)
+
+
+def new_id(state: State, call: Call) -> str:
+    """The id of a new search."""
+    return token(state.clock, "search", call.number)
+
+
+def paged(state: State, pages: Pages, call: Call, listing: Listing) -> Response:
+    """The first page of a listing, as `_count`, `_offset` and `_summary` ask for it."""
+    count = min(count_of(call.first("_count")), LARGEST_PAGE)
     if call.request.method == "POST":
         own = call.address(*call.segments)
     else:
         own = self_address(call.base + _path(call), call.query)
-    if count == 0 or given.get("_summary") == "count":
-        bundle = searchset(listing.id, state.now, total=listing.total, subsetted=True)
-        return _answer(call, state, bundle)
-    offset = offset_of(given.get("_offset")) if "_offset" in given else None
-    if offset is None:
+    if count == 0 or call.first("_summary") == "count":
+        return _answer(call, state, searchset(listing.id, state.now, total=len(listing.hits), subsetted=True))
+    if call.first("_offset") is not None:
+        offset = offset_of(call.first("_offset"))
+        return _page(state, call, listing, offset, count, own, _offset_links(call, listing, offset, count))
+    if listing.total is not None and listing.total > max(count, 0):
         pages.keep(listing)
-        return _page(state, call, listing, 0, count, own, _opaque_links(call, listing, 0, count))
-    return _page(state, call, listing, offset, count, own, _offset_links(call, listing, offset, count))
+    return _page(state, call, listing, 0, count, own, _opaque_links(call, listing, 0, count))
 
 
 def next_page(state: State, pages: Pages, call: Call) -> Response:
     """`GET ?_getpages=...`: another page of a search."""
     listing = pages.find(call.first("_getpages") or "")
     offset = lenient(offset_of, call.first("_getpagesoffset"))
-    count = lenient(count_of, call.first("_count"))
+    count = min(lenient(count_of, call.first("_count")), LARGEST_PAGE)
     if count == 0:
-        return _answer(call, state, searchset(listing.id, state.now, total=listing.total, subsetted=True))
+        return _answer(call, state, searchset(listing.id, state.now, total=len(listing.hits), subsetted=True))
     own = f"{call.base}?{call.raw_query}"
     return _page(state, call, listing, offset, count, own, _opaque_links(call, listing, offset, count))
 
 
-def _parameters(call: Call) -> Parameters:
-    """The parameters of the address, and with `POST` those of the form in the body before them."""
-    if call.request.method != "POST" or call.content_type() != "application/x-www-form-urlencoded":
-        return call.query
-    form = call.request.body.decode("utf-8", "replace")
-    return tuple(parse_qsl(form, keep_blank_values=True, max_num_fields=MOST_PARAMETERS)) + call.query
+def _max_results(call: Call) -> int | None:
+    """How many results `Cache-Control: no-store, max-results=2` asks for. Raises `RefusedError` (HAPI-1165)."""
+    control = call.request.header("Cache-Control") or ""
+    found = re.search(r"max-results=(\d{1,9})", control, re.ASCII)
+    if found is None or "no-store" not in control:
+        return None
+    if int(found[1]) > _MOST_RESULTS:
+        raise RefusedError(400, f"HAPI-1165: Cache-Control header max-results value must not exceed {_MOST_RESULTS}")
+    return int(found[1])
 
 
 def _path(call: Call) -> str:
     return call.request.path.partition("?")[0]
 
 
-def _found(state: State, call: Call, type: str, parameters: Parameters) -> Listing:
-    asked = [(name, value) for name, value in parameters if name not in CONTROL]
-    try:
-        found = search(state.overlay, type, asked)
-    except SearchError as error:
-        raise RefusedError(error.status, error.diagnostics, code=error.code) from None
-    return Listing(token(state.clock, "search", call.number), type, parameters, found.matches, found.total)
-
-
 def _page(state: State, call: Call, listing: Listing, offset: int, count: int, own: str, links: list[Tree]) -> Response:
-    size = min(max(count, 0), LARGEST_PAGE)
-    hits = [Key(*hit) for hit in listing.hits[offset : offset + size]]
-    entries = list(_entries(state, call, hits, "match"))
+    hits = [Key(*hit) for hit in listing.hits[offset : offset + max(count, 0)]]
     bundle = searchset(
         listing.id,
         state.now,
         total=listing.total,
         links=[{"relation": "self", "url": own}, *links],
-        entries=entries,
+        entries=list(_entries(state, call, hits, "match")),
         subsetted=summarised(call),
     )
     return _answer(call, state, bundle)
 
 
-def _entries(state: State, call: Call, keys: Iterable[Key], mode: str) -> Iterable[Tree]:
+def _entries(state: State, call: Call, keys: Iterable[Key], mode: str) -> Iterator[Tree]:
     for key in keys:
         version = state.versions.current(key)
         if version is not None and version.body is not None:
@@ -100,7 +111,7 @@ def _answer(call: Call, state: State, bundle: Tree) -> Response:
 
 def _opaque_links(call: Call, listing: Listing, offset: int, count: int) -> list[Tree]:
     links = []
-    if count > 0 and offset + count < listing.total:
+    if count > 0 and listing.total is not None and offset + count < listing.total:
         links.append({"relation": "next", "url": _opaque(call, listing, offset + count, count)})
     if offset > 0:
         links.append({"relation": "previous", "url": _opaque(call, listing, max(0, offset - count), count)})
@@ -128,7 +139,7 @@ def _offset_links(call: Call, listing: Listing, offset: int, count: int) -> list
     def to(place: int) -> str:
         return self_address(call.base + _path(call), (*kept, ("_count", str(count)), ("_offset", str(place))))
 
-    if offset + count < listing.total:
+    if offset + count < len(listing.hits):
         links.append({"relation": "next", "url": to(offset + count)})
     if offset > 0:
         links.append({"relation": "previous", "url": to(max(0, offset - count))})

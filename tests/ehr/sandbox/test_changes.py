@@ -263,9 +263,17 @@ class Episode(RuleBasedStateMachine):
         assert {f"Patient/{id}" for id in self.talk.ids("/Patient?_count=1000")} == stand
 
     def teardown(self) -> None:
-        """The raw requests again on a fresh fork: the same bytes."""
+        """History replays to the state, and the raw requests again on a fresh fork give the same bytes."""
         if not hasattr(self, "fork"):
             return
+        told = dict(self.at_first)
+        history = self.talk.get("/_history?_since=2026-01-15T10:15:00.001Z&_count=10000").body.get("entry", [])
+        for entry in reversed(history):
+            reference = entry["fullUrl"].removeprefix(self.fork.base + "/")
+            told.pop(reference, None)
+            if "resource" in entry:
+                told[reference] = content(entry["resource"])
+        assert told == self.now
         fresh = Episode.record.fork(SETUP)
         for exchange in self.fork.requests:
             if exchange.method != "GET":

@@ -12,7 +12,8 @@ from ehr.sandbox.record import Record
 from tests.ehr.sandbox.replay import Answer, Replay, cases
 
 BASE = "http://fhir.hospital.example/fhir"
-BACKGROUND = [{"resourceType": "Patient", "id": "background", "name": [{"family": "Background"}]}]
+BACKGROUND = [{"resourceType": "Patient", "id": "86420", "name": [{"family": "Background"}]}]
+"""Something that is there already; ids of the server begin above its own, so that they are no numbers of a message."""
 CASES = {case["id"]: case for case in cases()}
 
 
