@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from ehr.verify.assignment import assign
@@ -112,13 +112,7 @@ def _amount(given: Any) -> Amount | None:
     if number is not None:
         return Amount(number, None, None, "")
     match = _NUMBER.match(given.strip()) if isinstance(given, str) else None
-    if match is None:
-        return None
-    try:
-        value = Decimal(match[1])
-    except InvalidOperation:
-        return None
-    return Amount(value, None, None, match[2].strip().rstrip("."))
+    return Amount(Decimal(match[1]), None, None, match[2].strip().rstrip(".")) if match else None
 
 
 def _is_same_time(wanted: str, given: Any) -> bool:

@@ -34,8 +34,8 @@ class NetChange:
 
 
 def net_changes(episode: Episode, written: Sequence[Write]) -> list[NetChange]:
-    """The agent's net changes in the order of writing. Raises `ValueError` where a stored body is no JSON object."""
-    raw = {c.reference: (_state(c.before), _state(c.after)) for c in episode.changes}
+    """The agent's net changes in the order of writing. Raises `ValueError` where a stored body is no resource."""
+    raw = {c.reference: (_state(c.reference, c.before), _state(c.reference, c.after)) for c in episode.changes}
     found = []
     for reference in _in_order(episode, written):
         steps = _steps([w for w in written if w.accepted and w.reference == reference and _stores(w)])
@@ -139,5 +139,8 @@ def _change(
     return NetChange("update", type_name, id_, before, after, lost) if differs else None
 
 
-def _state(body: str | None) -> State:
-    return None if body is None else parse(body)
+def _state(reference: str, body: str | None) -> State:
+    try:
+        return None if body is None else parse(body)
+    except ValueError as error:
+        raise ValueError(f"what is stored as {reference} is no resource: {error}") from None

@@ -105,8 +105,6 @@ def _members(node: Any, expression: str, focus: str | None) -> Iterator[tuple[st
 def _evaluate(run: Callable[[Resource], Any], expression: str, resource: Resource) -> list[Any]:
     try:
         found = run(resource)
-    except RecursionError:
-        raise PathError(f"{expression!r} nests too deeply to be evaluated", of_path=True) from None
     except Exception as error:  # fhirpathpy raises bare exceptions of every kind
         raise PathError(f"{expression!r} cannot be evaluated: {_first_line(error)}", of_path=True) from None
     items = [getattr(item, "data", item) for item in (found if isinstance(found, list) else [found])]
@@ -119,8 +117,8 @@ def _compiled(expression: str) -> Callable[[Resource], Any]:
     from fhirpathpy.models import models
     from fhirpathpy.parser import parse
 
-    _refuse_unknown(_parse(expression), expression)
     try:
+        _refuse_unknown(_parse(expression), expression)
         node = parse(expression)["children"][0]  # type: ignore[no-untyped-call]
     except RecursionError:
         raise PathError(f"{expression[:80]!r}... nests too deeply", of_path=True) from None
@@ -176,7 +174,7 @@ def _refuse_unknown(tree: Any, expression: str) -> None:
 
 
 def _parse(expression: str) -> Any:
-    """The parse tree. Raises `PathError` where the parser has anything to say, or the tree is too deep to be walked."""
+    """The parse tree. Raises `PathError` where the parser has anything to say, `RecursionError` at too many levels."""
     from antlr4 import CommonTokenStream, InputStream
     from antlr4.error.ErrorListener import ErrorListener
     from fhirpathpy.parser.generated.FHIRPathLexer import FHIRPathLexer
@@ -195,12 +193,9 @@ def _parse(expression: str) -> Any:
     for part in (lexer, parser):
         part.removeErrorListeners()
         part.addErrorListener(Strict())
-    try:
-        tree = parser.entireExpression()  # type: ignore[no-untyped-call]
-        _check_depth(tree)
-        return tree
-    except RecursionError:
-        raise PathError(f"{expression[:80]!r}... nests too deeply", of_path=True) from None
+    tree = parser.entireExpression()  # type: ignore[no-untyped-call]
+    _check_depth(tree)
+    return tree
 
 
 def _check_depth(tree: Any) -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from ehr.verify.changes import NetChange, net_changes, undone
 from ehr.verify.clauses import World
 from ehr.verify.expected import NOTHING, Expected
-from ehr.verify.fhirpath import PathError
 from ehr.verify.form import problems
 from ehr.verify.labels import by_severity
 from ehr.verify.matching import Matched, Open, best, match
@@ -43,12 +42,12 @@ def judge_state(task: Task, episode: Episode) -> Verdict:
     written = writes(episode)
     try:
         changes = net_changes(episode, written)
-        judged = [
-            _judge_alternative(alternative, changes, written, task.patient, episode)
-            for alternative in expected.alternatives()
-        ]
-    except (PathError, ValueError) as error:
+    except ValueError as error:
         return _unscored(episode, str(error))
+    judged = [
+        _judge_alternative(alternative, changes, written, task.patient, episode)
+        for alternative in expected.alternatives()
+    ]
     chosen = best([j.matched for j in judged], [j.labels for j in judged])
     verdict = judged[chosen]
     return Verdict(

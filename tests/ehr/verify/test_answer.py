@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from ehr.verify import NOTHING, Answer, AnswerValue, judge
+from ehr.verify.answer import judge_answer
 from harness.verdict import Verdict
 from tests.ehr.verify.build import Body, Chart, finding, task
 
@@ -300,6 +301,11 @@ def test_the_clauses_say_what_was_expected_and_given() -> None:
 
 def test_where_no_answer_is_expected_the_lens_does_not_apply() -> None:
     assert [v.lens for v in judge(task(NOTHING), Chart().episode(answer=("anything",)))] == ["state", "message"]
+
+
+def test_asked_directly_it_says_so() -> None:
+    with pytest.raises(ValueError, match="task 'ehr/case' expects no answer"):
+        judge_answer(task(NOTHING), Chart().episode())
 
 
 def test_an_expected_value_is_of_one_kind() -> None:

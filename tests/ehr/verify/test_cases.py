@@ -180,3 +180,10 @@ def test_a_text_with_a_price_or_a_broken_letter_is_sent_as_it_is() -> None:
     note = [{"text": "costs $20, or $99; \ud800"}]
     played = play(_case(requests=({**POST, "body": order(note=note)},)))
     assert len(played.verdicts) == 2
+
+
+def test_a_line_without_end_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_text(" " * 20_000_001 + "\n" + "x" * 20_000_001, encoding="utf-8")
+    with pytest.raises(CaseError, match=r"line 2: longer than 20000000 characters"):
+        next(read(path))

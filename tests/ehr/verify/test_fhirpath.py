@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from ehr.verify import Create, Expected, Update, clause, coded, instant, problems, quantity, refers_to
+from ehr.verify.clauses import World
+from ehr.verify.clauses import check as check_clause
 from ehr.verify.difference import parse
 from ehr.verify.expected import ClauseSpec
 from ehr.verify.expected import Instant as InstantSpec
@@ -228,6 +230,25 @@ def test_an_expression_that_does_not_parse_is_at_fault_itself() -> None:
     assert raised.value.of_path
     with pytest.raises(PathError, match=r"reads the wall clock; write the task's clock out instead"):
         check("now() > effective", "Observation")
+
+
+def test_a_clause_that_does_not_parse_raises_where_nobody_looked_before() -> None:
+    with pytest.raises(PathError) as raised:
+        check_clause(clause("it", "status = = 'x'", label="WRONG_STATUS"), {"resourceType": "Observation"}, World())
+    assert raised.value.of_path
+
+
+def test_an_expression_of_an_unknown_type_is_tried_on_nothing() -> None:
+    check("status > 5", "Drug")
+
+
+def test_what_nests_too_deeply_in_a_resource_is_its_own_fault() -> None:
+    deep: dict[str, Any] = {"url": "u"}
+    for _ in range(190):
+        deep = {"url": "u", "extension": [deep]}
+    body = order(extension=[deep])
+    assert labels(_expected("descendants().where(url = 'x').exists()"), body) == ("WRONG_STATUS",)
+    assert labels(_expected("status = 'active'"), body) == ()
 
 
 def test_names_are_those_outside_of_texts_and_remarks() -> None:

@@ -291,4 +291,4 @@ def test_a_stored_body_that_is_no_resource_is_our_fault_and_unscored() -> None:
         chart.now["Observation/1"] = after
         verdict = state(chart, ORDER)
         assert (verdict.outcome, verdict.labels) == ("unscored", ())
-        assert verdict.reason
+        assert (verdict.reason or "").startswith("what is stored as Observation/1 is no resource: ")

@@ -336,6 +336,21 @@ def test_what_the_agent_wrote_first_is_kept_out_of_before() -> None:
     )  # fmt: skip
 
 
+def test_what_the_agent_added_and_another_changed_is_no_part_of_before() -> None:
+    assert _overwritten({"b": 1}, ("agent", {"a": [{"x": 1}], "b": 1}), ("other", {"a": [{"x": 2}], "b": 1})) == (
+        {"b": 1}, [],
+    )  # fmt: skip
+
+
+def test_what_the_agent_took_away_and_another_gave_back_is_as_it_was_before() -> None:
+    assert _overwritten({"a": [1]}, ("agent", {}), ("other", {"a": [1]})) == ({"a": [1]}, [])
+
+
+def test_an_item_that_another_changed_and_the_agent_took_away_is_the_agents_doing() -> None:
+    before, theirs = {"a": [{"x": 1}, {"x": 5}]}, {"a": [{"x": 1}, {"x": 6}]}
+    assert _overwritten(before, ("other", theirs), ("agent", {"a": [{"x": 1}]})) == (theirs, [])
+
+
 def test_only_the_agents_writes_leave_before_as_it_was() -> None:
     assert _overwritten({"a": 1}, ("agent", {"a": 2}), ("agent", {"a": 3})) == ({"a": 1}, [])
 
