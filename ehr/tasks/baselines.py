@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ehr.tasks.chart import FLAWS, Chart, ChartError, Tools
-from ehr.tasks.template import Finish
-from ehr.tasks.templates import all_templates
+from ehr.tasks.template import Finish, Template
 from harness.agent import Agent
 from harness.scripted import ScriptedAgent
 from harness.task import Task
@@ -47,11 +46,11 @@ BASELINES = ("oracle", "idle", "blind", "phantom", "careless", "stutter")
 _WRITES = ("fhir_create", "fhir_update", "fhir_patch", "fhir_delete")
 
 
-def baseline(name: str, task: Task) -> Agent:
+def baseline(name: str, task: Task, template: Template) -> Agent:
     """The named baseline or near-oracle, ready for the task. Raises `KeyError` for an unknown name."""
-    if name not in (*BASELINES, *NEAR_ORACLES):
-        raise KeyError(f"no baseline {name!r}; there are {', '.join((*BASELINES, *NEAR_ORACLES))}")
-    player = _Player(task.template, task.parameters, task.clock, name)
+    if name not in _acts:
+        raise KeyError(f"no baseline {name!r}; there are {', '.join(_acts)}")
+    player = _Player(template, task.parameters, task.clock, name)
     return ScriptedAgent(name, player.play)
 
 
@@ -59,7 +58,7 @@ def baseline(name: str, task: Task) -> Agent:
 class _Player:
     """Plays one task. All it is given of the task are its parameters, which hold what the instruction tells."""
 
-    template: str
+    template: Template
     parameters: Mapping[str, Any]
     clock: str
     name: str
@@ -73,10 +72,10 @@ class _Player:
 
     def by_oracle(self, tools: Tools) -> Finish:
         flaws = frozenset({self.name} & set(FLAWS))
-        return all_templates()[self.template].oracle(Chart(tools, self.clock, flaws), self.parameters)
+        return self.template.oracle(Chart(tools, self.clock, flaws), self.parameters)
 
     def by_blind(self, tools: Tools) -> Finish:
-        return all_templates()[self.template].blind(Chart(tools, self.clock), self.parameters)
+        return self.template.blind(Chart(tools, self.clock), self.parameters)
 
 
 def _idle(player: _Player, tools: Tools) -> Finish:

@@ -52,10 +52,10 @@ def _of_one(ward: Ward, row: Resource) -> Iterator[str]:
     if shapes and own not in shapes:
         nearest = min((shape ^ own for shape in shapes), key=len)
         yield f"{name} has elements that no row of its kind has together (the nearest differs in {_few(nearest)})"
-    digits = ward.once(("digits", type, _measured(row)), lambda: _digits(ward, _measured(row)))
+    most = ward.once("digits", lambda: _digits(ward)).get(_measured(row))
     value = row.get("valueQuantity", {}).get("value")
-    if digits and value is not None and _decimals(value) > max(digits):
-        yield f"{name} has {_decimals(value)} decimals; values of its kind have at most {max(digits)}"
+    if most is not None and value is not None and _decimals(value) > most:
+        yield f"{name} has {_decimals(value)} decimals; values of its kind have at most {most}"
 
 
 def _of_all(ward: Ward, type: str, rows: Sequence[Resource]) -> Iterator[str]:
@@ -95,9 +95,13 @@ def _measured(row: Resource) -> tuple[str, ...]:
     return (*sorted(truth.codes(row.get("code"))), unit)
 
 
-def _digits(ward: Ward, measured: tuple[str, ...]) -> set[int]:
-    rows = [row for row in ward.examples("Observation") if _measured(row) == measured and "valueQuantity" in row]
-    return {_decimals(row["valueQuantity"]["value"]) for row in rows} if len(rows) >= ENOUGH else set()
+def _digits(ward: Ward) -> dict[tuple[str, ...], int]:
+    """The most decimals that the record's values of a code and unit have, where it has enough of them."""
+    seen: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for row in ward.examples("Observation"):
+        if "value" in row.get("valueQuantity", {}):
+            seen[_measured(row)].append(_decimals(row["valueQuantity"]["value"]))
+    return {measured: max(decimals) for measured, decimals in seen.items() if len(decimals) >= ENOUGH}
 
 
 def _decimals(value: float) -> int:

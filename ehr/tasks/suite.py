@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, zip_longest
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from ehr.tasks import baselines
@@ -38,7 +38,16 @@ class EhrSuite:
 
     name = NAME
 
-    def __init__(self, record: Record, tasks: Sequence[Task], *, seed: int, undrawn: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        record: Record,
+        tasks: Sequence[Task],
+        *,
+        seed: int,
+        undrawn: Mapping[str, str],
+        library: Mapping[str, Template] | None = None,
+    ) -> None:
+        self.library = all_templates() if library is None else library
         self.record = record
         self.tasks = tuple(tasks)
         self.seed = seed
@@ -75,7 +84,7 @@ class EhrSuite:
 
     def baseline(self, name: str, task: Task) -> Agent:
         """The named baseline or near-oracle. Raises `KeyError` for an unknown name."""
-        return baselines.baseline(name, task)
+        return baselines.baseline(name, task, self.library[task.template])
 
     def judge(self, task: Task, episode: Episode) -> list[Verdict]:
         """The verdicts of `state`, `answer` and `message`."""
@@ -89,18 +98,19 @@ def draw_suite(
     *,
     seed: int = 1,
     templates: Iterable[str] | None = None,
+    library: Mapping[str, Template] | None = None,
     per_template: int = PER_TEMPLATE,
     limit: int | None = None,
     progress: Callable[[str, int, int], None] = lambda name, done, total: None,
 ) -> EhrSuite:
     """Draw the suite from a record.
 
-    `templates` are names (all without), `per_template` how many tasks each gives, `limit` how many at most are kept:
-    spread over the templates, twins together where the number allows. `progress` hears of each template and how many
-    are done. The same record, seed and numbers give the same tasks. Raises `KeyError` for an unknown template,
-    `ValueError` for numbers below 1.
+    `templates` are names of the `library` (without one, the suite's own; without names, all), `per_template` how many
+    tasks each gives, `limit` how many at most are kept: spread over the templates, twins together where the number
+    allows. `progress` hears of each template and how many are done. The same record, seed and numbers give the same
+    tasks. Raises `KeyError` for an unknown template, `ValueError` for numbers below 1.
     """
-    known = all_templates()
+    known = all_templates() if library is None else library
     names = list(known) if templates is None else list(templates)
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -108,16 +118,38 @@ def draw_suite(
     for what, number in (("per_template", per_template), ("limit", limit)):
         if number is not None and number < 1:
             raise ValueError(f"{what} is {number!r}; expected at least 1")
-    ward, undrawn, drawn = Ward(record), {}, []
-    for done, name in enumerate(names):
-        progress(name, done, len(names))
+    ward = Ward(record)
+    pools = [_Pool(known[name], ward, seed, per_template) for name in names]
+    for done, pool in enumerate(pools):
+        progress(pool.template.name, done, len(pools))
+        pool.fill(1 if limit else per_template)
+    kept = _limited(pools, limit) if limit else [task for pool in pools for unit in pool.units for task in unit]
+    progress("", len(pools), len(pools))
+    undrawn = {pool.template.name: pool.reason for pool in pools if pool.reason}
+    return EhrSuite(record, kept, seed=seed, undrawn=undrawn, library=known)
+
+
+class _Pool:
+    """The tasks of one template, drawn as far as they are needed. `reason` says why there are no more, if so."""
+
+    def __init__(self, template: Template, ward: Ward, seed: int, number: int) -> None:
+        self.template = template
+        self.units: list[Unit] = []
+        self.reason: str | None = None
+        self._more = _units(template, ward, seed, number)
+
+    def fill(self, number: int) -> None:
+        """Draw until there are so many units, if there are."""
         try:
-            drawn.append(list(_units(known[name], ward, seed, per_template)))
+            self.units += islice(self._more, max(0, number - len(self.units)))
         except CannotDrawError as reason:
-            undrawn[name] = str(reason)
-    progress("", len(names), len(names))
-    kept = _limited(drawn, limit) if limit is not None else list(chain.from_iterable(chain.from_iterable(drawn)))
-    return EhrSuite(record, kept, seed=seed, undrawn=undrawn)
+            self.reason = str(reason)
+
+    @property
+    def sort(self) -> str:
+        """Whether the template reads, writes, or has to decide which; empty where it has no task."""
+        kinds = {task.kind for task in self.units[0]} if self.units else {""}
+        return "decide" if len(kinds) > 1 or "withhold" in kinds else kinds.pop()
 
 
 def _units(template: Template, ward: Ward, seed: int, number: int) -> Iterator[Unit]:
@@ -157,32 +189,34 @@ def _tasks(template: Template, ward: Ward, index: int, cases: Sequence[Case]) ->
         )
 
 
-def _sort(unit: Unit) -> str:
-    """Whether a task's template reads, writes, or has to decide which."""
-    kinds = {task.kind for task in unit}
-    return "decide" if len(kinds) > 1 or "withhold" in kinds else kinds.pop()
-
-
 def _load_order(resource: Mapping[str, Any]) -> tuple[int, int]:
     """People before their encounters before everything else; within each, storage order."""
     first = {"Patient": 0, "Encounter": 1}.get(resource["resourceType"], 2)
     return first, storage_place(resource["id"])
 
 
-def _limited(drawn: Sequence[Sequence[Unit]], limit: int) -> list[Task]:
+def _limited(pools: Sequence[_Pool], limit: int) -> list[Task]:
     """At most `limit` tasks: one unit of each template in turn, then the second ones; kept in the suite's order.
 
-    Templates take turns by what they ask for (to read, to write, to decide), so that few tasks are of all kinds. A pair
+    Templates take turns by what they ask for (to write, to read, to decide), so that few tasks are of all kinds. A pair
     that does not fit any more is passed over for a single task; only if there is none is a pair cut in two.
     """
-    sorts = [[units for units in drawn if units and _sort(units[0]) == sort] for sort in ("write", "read", "decide")]
-    mixed = [units for turn in zip_longest(*sorts) for units in turn if units]
-    in_turn = [unit for turn in zip_longest(*mixed) for unit in turn if unit]
+    sorts = [[pool for pool in pools if pool.sort == sort] for sort in ("write", "read", "decide")]
+    mixed = [pool for turn in zip_longest(*sorts) for pool in turn if pool]
     kept: set[str] = set()
-    for unit in in_turn:
-        if len(kept) + len(unit) <= limit:
-            kept |= {task.id for task in unit}
-    if len(kept) < limit:
-        rest = [task.id for unit in in_turn for task in unit if task.id not in kept]
-        kept |= set(rest[: limit - len(kept)])
-    return [task for units in drawn for unit in units for task in unit if task.id in kept]
+    passed_over: list[Task] = []
+    turn = 0
+    while len(kept) < limit:
+        for pool in mixed:
+            pool.fill(turn + 1)
+        units = [pool.units[turn] for pool in mixed if len(pool.units) > turn]
+        if not units:
+            break
+        for unit in units:
+            if len(kept) + len(unit) <= limit:
+                kept |= {task.id for task in unit}
+            else:
+                passed_over += unit
+        turn += 1
+    kept |= {task.id for task in passed_over[: limit - len(kept)]}
+    return [task for pool in pools for unit in pool.units for task in unit if task.id in kept]

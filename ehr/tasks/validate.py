@@ -25,7 +25,8 @@ from ehr.tasks.baselines import BASELINES, NEAR_ORACLES
 from ehr.tasks.indistinct import tell_tales
 from ehr.tasks.suite import EhrSuite
 from ehr.verify import Expected, problems
-from harness.agent import Briefing
+from harness.agent import Briefing, Played
+from harness.suite import WorldEvidence
 from harness.task import Task
 from harness.trace import Episode
 from harness.verdict import Verdict
@@ -135,13 +136,7 @@ def validate(suite: EhrSuite, *, progress: Progress = lambda done, total: None) 
 
 def play(suite: EhrSuite, task: Task, name: str) -> _Result:
     """One baseline on one task, in a real world and judged by the real lenses."""
-    world = suite.world(task, {"validation": "hapi"})
-    try:
-        briefing = Briefing(task.instruction, suite.conditions["default"], task.clock)
-        played = suite.baseline(name, task).play(briefing, world.tools, repeat=0)
-        evidence = world.evidence()
-    finally:
-        world.close()
+    played, evidence = _played(suite, task, name)
     episode = Episode(
         id=f"validate:{task.id}:{name}",
         task=task.id,
@@ -166,6 +161,20 @@ def play(suite: EhrSuite, task: Task, name: str) -> _Result:
     verdicts = {verdict.lens: verdict for verdict in suite.judge(task, episode)}
     succeeds = all(lens in verdicts and verdicts[lens].outcome == "pass" for lens in task.requires)
     return _Result(episode, verdicts, succeeds)
+
+
+def _played(suite: EhrSuite, task: Task, name: str) -> tuple[Played, WorldEvidence]:
+    """The episode as played. What goes wrong around the baseline (a setup that no server takes, say) is its error."""
+    try:
+        world = suite.world(task, {"validation": "hapi"})
+    except Exception as exception:
+        return Played("harness_error", error=repr(exception)), WorldEvidence()
+    try:
+        briefing = Briefing(task.instruction, suite.conditions["default"], task.clock)
+        played = suite.baseline(name, task).play(briefing, world.tools, repeat=0)
+        return played, world.evidence()
+    finally:
+        world.close()
 
 
 def _unjudgeable(task: Task) -> Iterator[Problem]:

@@ -46,12 +46,12 @@ def _build(drawing: Drawing, verification: str) -> Case:
     ]  # fmt: skip
     who, told = drawing.call(person)
     instruction = drawing.say(
-        f"I want to give {who} {drug}. Does the chart hold an allergy to {family.word}? If so, tell me the reaction it"
-        " records. If not, name what the allergy list does hold, as the chart names it.",
+        f"I want to give {who} {drug}. Is there a current allergy to {family.word}? If so, tell me the reaction that"
+        " the chart records for it. If not, name the allergies that are current, as the chart names them.",
         f"Before I start {drug}: is {who} allergic to {family.word}? Answer with the recorded reaction if yes; if no,"
-        " with the names of the allergies that are on file.",
+        " with the names of the current allergies in the chart.",
         f"Check {who} for an allergy to {family.word}, please, I am thinking of {drug}. With one, I need the reaction"
-        " in the chart's words; without, the names of the other allergies recorded.",
+        " in the chart's words; without, the names of the other allergies that stand.",
     )
     chart = [*base, *planted]
     hits = [row for row in chart if truth.is_active(row) and family.has(truth.name(row["code"]))]

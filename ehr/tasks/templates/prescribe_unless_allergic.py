@@ -65,10 +65,12 @@ def _build(drawing: Drawing, state: str) -> Case:
     who, told = drawing.call(person)
     order = f"{wish.name} {wish.dose} mg by mouth ({wish.order.drug.spoken})"
     instruction = drawing.say(
-        f"Please prescribe {order} for {who}, dated now, for {wish.why}, unless an allergy to {family.word} is on file."
-        " In that case prescribe nothing. Whatever you do, name the allergies that the chart holds, as it names them.",
+        f"Please prescribe {order} for {who}, dated now, for {wish.why}, unless there is a current allergy to"
+        f" {family.word}. In that case prescribe nothing. Whatever you do, name the current allergies as the chart"
+        " names them.",
         f"{who} needs {order} for {wish.why}. Check the allergies first: with one to {family.word}, leave it and tell"
-        " me; without one, place the order now. In both cases list the allergies on file by their names in the chart.",
+        " me; without one, place the order now. In both cases list the allergies that stand by their names in the"
+        " chart.",
     )
     chart = [*base, *planted]
     standing = [row for row in chart if truth.is_active(row)]

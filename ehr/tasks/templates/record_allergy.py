@@ -54,9 +54,9 @@ def _build(drawing: Drawing, state: str) -> Case:
     instruction = drawing.say(
         f"{who} gets hives from {what.display.lower()} ({what.spoken}). If that is not among the current allergies yet,"
         " record it as a confirmed, active allergy; if it is, add nothing. Tell me by name, as the chart has them,"
-        " which allergies were on the list before.",
+        " which allergies were current before.",
         f"Please make sure that {who} has an allergy to {what.display.lower()} ({what.spoken}, hives) on the list:"
-        " confirmed and active, once only. Then name the allergies that stood there before you looked, in the chart's"
+        " confirmed and active, once only. Then name the allergies that were current before you looked, in the chart's"
         " words.",
     )
     chart = [*base, *planted]
