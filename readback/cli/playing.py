@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
@@ -75,7 +77,7 @@ def carry_out(
 ) -> int:
     """Play what is missing in the folder, conclude, and say where it is and what may come next."""
     try:
-        with faults_kept_in(folder.path):
+        with _ending_politely(), faults_kept_in(folder.path):
             report = _play(plan, folder, jobs, budget)
             if report is None:
                 return INCOMPLETE
@@ -86,6 +88,19 @@ def carry_out(
         return INCOMPLETE
     _say_next(plan, folder, report)
     return INCOMPLETE if report.interrupted else code
+
+
+@contextmanager
+def _ending_politely() -> Iterator[None]:
+    """SIGTERM, as schedulers send it, is taken as Ctrl-C: what is in flight may come home."""
+    if threading.current_thread() is not threading.main_thread():  # there are no signals elsewhere
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _play(plan: Plan, folder: RunFolder, jobs: int | None, budget: Budget) -> Report | None:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _LINES = 10
 """So many plain lines at the most, one for each tenth of the work."""
-_QUIET = 2.0
-"""Seconds between two plain lines: what is done at once needs none."""
+_QUIET, _LONGEST = 2.0, 30.0
+"""Seconds between two plain lines, at least and, where anything was done, at most."""
 
 
 class Meter:
@@ -67,7 +67,8 @@ class Meter:
             return
         tenth = done * _LINES // self._of if self._of else 0
         now = time.monotonic()
-        if tenth > self._said and now - self._spoke >= _QUIET:
+        since = now - self._spoke
+        if (tenth > self._said and since >= _QUIET) or (self._of and since >= _LONGEST):
             self._said, self._spoke = tenth, now
             note(f"{self._label}: {done} of {self._of}{self._unit} ({now - self._began:.0f} s)")
 
