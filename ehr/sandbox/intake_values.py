@@ -38,7 +38,8 @@ def text_of(value: Any) -> str:
         return _plain(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    return _HALF_PAIR.sub("?", str(value))
+    text = str(value)
+    return text if text.isascii() else _HALF_PAIR.sub("?", text)
 
 
 def scalar(element: Element, type: str, value: Any) -> Any:

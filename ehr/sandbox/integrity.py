@@ -40,28 +40,40 @@ def settle_references(
 
     Raises `RefusedError`.
     """
-    allowed = checked(tree["resourceType"])
-    for link in list(links(tree)):
-        text = _stored_form(link, tree["resourceType"], around, placeholders)
+    type = tree["resourceType"]
+    found = list(links(tree))
+    for link in found:
+        _check_type(link)
+    indexed = checked(type)
+    for link in found:
+        text = _stored_form(link, type, around, placeholders)
         link.holder[link.key] = text
-        if link.path in allowed and not link.contained:
-            _check(link.path, text, allowed[link.path], around)
-        elif every:
-            _check(link.path, text, frozenset(link.targets) or None, around)
+        if every or (link.path in indexed and not link.contained):
+            _check(f"({link.path} as Reference)" if link.choice else link.path, text, around)
     for link in list(uris(tree)) if placeholders else ():
         link.holder[link.key] = placeholders.get(link.text, link.text)
+
+
+def _check_type(link: Link) -> None:
+    """Refuse a reference to a type that its element does not allow. An element with a choice of types is not asked."""
+    named = parts(link.text)
+    if not link.targets or link.choice or not named.type or "?" in link.text or link.text.startswith(LOGICAL):
+        return
+    if named.type not in link.targets:
+        reason = f"Resource type '{named.type}' is not valid for this path"
+        raise RefusedError(422, f"HAPI-0931: Invalid reference found at path '{link.path}'. {reason}")
 
 
 def _stored_form(link: Link, type: str, around: Surroundings, placeholders: Mapping[str, str]) -> str:
     text = placeholders.get(link.text) or placeholders.get(link.text.removeprefix("/"), link.text)
     if text.startswith("urn:") and placeholders is not NO_PLACEHOLDERS:
-        name = link.path.rsplit(".", 1)[-1]
+        name = link.path.partition(".")[2]
         found = f"found in element named '{name}' within resource of type: {type}"
         raise RefusedError(400, f"HAPI-0541: Unable to satisfy placeholder ID {text} {found}")
     if "?" in text:
         text = _resolved(text, around.matching)
     named = parts(text)
-    if named.version and link.path not in KEEPS_VERSION:
+    if link.path not in KEEPS_VERSION and not text.startswith("urn:"):
         text = text.partition("/_history/")[0]
     return text if named.base else text.removeprefix("/")
 
@@ -72,7 +84,8 @@ def _resolved(text: str, matching: Callable[[str, str], list[Key]]) -> str:
     type = head.rstrip("/").rpartition("/")[2]
     shown = f'Invalid match URL "{type}?{query}"'
     if type not in resource_types():
-        raise RefusedError(400, f"HAPI-1090: {shown} - Unknown resource type: {type}")
+        known = "this name is not known in FHIR version"
+        raise RefusedError(400, f'HAPI-1684: Unknown resource name "{type}" ({known} "R4")')
     found = matching(type, f"{type}?{query}")
     if not found:
         raise RefusedError(404, f"HAPI-1091: {shown} - No resources match this search")
@@ -81,16 +94,13 @@ def _resolved(text: str, matching: Callable[[str, str], list[Key]]) -> str:
     return found[0].reference
 
 
-def _check(path: str, text: str, allowed: frozenset[str] | None, around: Surroundings) -> None:
+def _check(path: str, text: str, around: Surroundings) -> None:
     if not text or text.startswith(("#", *LOGICAL)):
         return
     named = parts(text)
     place = f"Invalid resource reference found at path[{path}]"
     if not named.type:
         raise RefusedError(400, f"HAPI-0505: {place} - Does not contain resource type - {text}")
-    if allowed is not None and named.type not in allowed:
-        reason = f"Resource type '{named.type}' is not valid for this path"
-        raise RefusedError(422, f"HAPI-0931: Invalid reference found at path '{path}'. {reason}")
     if named.type not in resource_types():
         reason = "Resource type is unknown or not supported on this server"
         raise RefusedError(400, f"HAPI-0506: {place} - {reason} - {text}")

@@ -41,9 +41,23 @@ def _parameters(type: str, query: str) -> list[tuple[str, str]]:
     """The parameters of a match address, with or without `Type?` in front. A raw `+` is a plus, as in HAPI."""
     text = query.partition("?")[2] if "?" in query else query
     parameters = parse_qsl(text.replace("+", "%2B"), keep_blank_values=True)
-    if not any(value for _, value in parameters):
+    if not any(value and _counts(name) for name, value in parameters):
         raise RefusedError(400, f"HAPI-0518: Invalid match URL[{_shown(type, query)}] - URL has no search parameters")
     return parameters
+
+
+def _counts(name: str) -> bool:
+    """Whether a parameter narrows at all: those about the answer, and unknown ones with `_`, do not."""
+    code = name.partition(":")[0]
+    return not code.startswith("_") or code in (
+        "_id",
+        "_lastUpdated",
+        "_tag",
+        "_profile",
+        "_security",
+        "_has",
+        "_filter",
+    )
 
 
 def _refusal(type: str, query: str, error: SearchError) -> RefusedError:

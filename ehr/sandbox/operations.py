@@ -21,11 +21,15 @@ from ehr.sandbox.operations_validate import validate
 from ehr.sandbox.outcome import RefusedError, not_known
 from ehr.sandbox.paging import Pages
 from ehr.sandbox.rendering import answer
+from ehr.sandbox.search import search
 from ehr.sandbox.state import State
 from ehr.sandbox.versions import Key, Version, served, stamped
 from ehr.sandbox.writing import gone
 
 Operation = Callable[[State, Pages, Call, Key | None], Response]
+
+
+_MOST_LABELLED = 1000
 
 
 def parameters(*parts: Tree) -> Tree:
@@ -62,7 +66,7 @@ def meta(state: State, pages: Pages, call: Call, key: Key | None) -> Response:
         stood = _meta_of(version)
         return answer(call, 200, parameters({"name": "return", "valueMeta": stood}))
     found: Tree = {}
-    for other in _written_and_held(state, key):
+    for other in _labelled_ones(state, key):
         stood = other.get("meta", {})
         for name in ("security", "tag"):
             found[name] = added(found.get(name, []), stood.get(name, []))
@@ -71,14 +75,14 @@ def meta(state: State, pages: Pages, call: Call, key: Key | None) -> Response:
     return answer(call, 200, parameters({"name": "return", **({"valueMeta": used} if used else {})}))
 
 
-def _written_and_held(state: State, key: Key | None) -> Iterator[Tree]:
-    """The resources of one type or of all that may have labels: those written here, and those the record tags."""
-    wanted = resource_types() if key is None else (key.type,)
-    for written in state.overlay_keys():
-        if written.type in wanted:
-            body = state.overlay.get(written.type, written.id)
-            if body is not None:
-                yield parse_object(body)
+def _labelled_ones(state: State, key: Key | None) -> Iterator[Tree]:
+    """Resources of one type or of all that have labels, of each type and kind of label the first `_MOST_LABELLED`."""
+    for type in sorted(state.counts()) if key is None else (key.type,):
+        for name in ("_tag", "_security", "_profile"):
+            for hit in search(state.overlay, type, [(f"{name}:missing", "false")]).matches[:_MOST_LABELLED]:
+                body = state.overlay.get(*hit)
+                if body is not None:
+                    yield parse_object(body)
 
 
 def _standing_version(state: State, call: Call, key: Key) -> Version:

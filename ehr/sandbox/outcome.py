@@ -10,27 +10,33 @@ from typing import Any
 
 STORAGE_CODES = "https://hapifhir.io/fhir/CodeSystem/hapi-fhir-storage-response-code"
 
-_SUCCEEDED = {
-    "SUCCESSFUL_CREATE": "Create",
-    "SUCCESSFUL_UPDATE": "Update",
-    "SUCCESSFUL_UPDATE_AS_CREATE": "Update as create",
-    "SUCCESSFUL_PATCH": "Patch",
-    "SUCCESSFUL_DELETE": "Delete",
-    "SUCCESSFUL_CONDITIONAL_PATCH": "Conditional patch",
-    "SUCCESSFUL_CREATE_NO_CONDITIONAL_MATCH": "Conditional create",
-    "SUCCESSFUL_CREATE_WITH_CONDITIONAL_MATCH": "Conditional create",
-    "SUCCESSFUL_UPDATE_NO_CONDITIONAL_MATCH": "Conditional update",
-    "SUCCESSFUL_UPDATE_WITH_CONDITIONAL_MATCH": "Conditional update",
-    "SUCCESSFUL_DELETE_ALREADY_DELETED": "Delete",
-    "SUCCESSFUL_DELETE_NOT_FOUND": "Delete",
-}
-_REASON = {
-    "SUCCESSFUL_CREATE_NO_CONDITIONAL_MATCH": "No existing resource matched the conditional URL.",
-    "SUCCESSFUL_CREATE_WITH_CONDITIONAL_MATCH": "Existing resource matched the conditional URL.",
-    "SUCCESSFUL_UPDATE_NO_CONDITIONAL_MATCH": "No existing resource matched the conditional URL.",
-    "SUCCESSFUL_UPDATE_WITH_CONDITIONAL_MATCH": "Existing resource matched the conditional URL.",
-    "SUCCESSFUL_DELETE_ALREADY_DELETED": "Resource was already deleted so no action was taken.",
-    "SUCCESSFUL_DELETE_NOT_FOUND": "No existing resource was found so no action was taken.",
+_NO_CHANGE = "No changes were detected so no action was taken."
+_NO_MATCH = "no existing resource matched the conditional URL"
+_A_MATCH = "an existing resource matched the conditional URL"
+_DISPLAYS = {
+    "SUCCESSFUL_CREATE": "Create succeeded.",
+    "SUCCESSFUL_CREATE_NO_CONDITIONAL_MATCH": f"Conditional create succeeded: {_NO_MATCH}.",
+    "SUCCESSFUL_CREATE_WITH_CONDITIONAL_MATCH": f"Conditional create succeeded: {_A_MATCH} so no action was taken.",
+    "SUCCESSFUL_UPDATE": "Update succeeded.",
+    "SUCCESSFUL_UPDATE_AS_CREATE": "Update as create succeeded.",
+    "SUCCESSFUL_UPDATE_NO_CHANGE": f"Update succeeded: {_NO_CHANGE}",
+    "SUCCESSFUL_UPDATE_NO_CONDITIONAL_MATCH": (
+        f"Conditional update succeeded: {_NO_MATCH} so a new resource was created."
+    ),
+    "SUCCESSFUL_UPDATE_WITH_CONDITIONAL_MATCH": (
+        f"Conditional update succeeded: {_A_MATCH} so this resource was updated."
+    ),
+    "SUCCESSFUL_UPDATE_WITH_CONDITIONAL_MATCH_NO_CHANGE": (
+        f"Conditional update succeeded: {_A_MATCH} and was updated, "
+        "but no changes were detected so no action was taken."
+    ),
+    "SUCCESSFUL_PATCH": "Patch succeeded.",
+    "SUCCESSFUL_PATCH_NO_CHANGE": f"Patch succeeded: {_NO_CHANGE}",
+    "SUCCESSFUL_CONDITIONAL_PATCH": "Conditional patch succeeded.",
+    "SUCCESSFUL_CONDITIONAL_PATCH_NO_CHANGE": f"Conditional patch succeeded: {_NO_CHANGE}",
+    "SUCCESSFUL_DELETE": "Delete succeeded.",
+    "SUCCESSFUL_DELETE_ALREADY_DELETED": "Delete succeeded: Resource was already deleted so no action was taken.",
+    "SUCCESSFUL_DELETE_NOT_FOUND": "Delete succeeded: No existing resource was found so no action was taken.",
 }
 
 
@@ -66,7 +72,7 @@ def issue(severity: str, code: str, diagnostics: str, *, detail: str | None = No
     """One issue; `detail` is one of HAPI's storage response codes (`SUCCESSFUL_CREATE`)."""
     result: dict[str, Any] = {"severity": severity, "code": code}
     if detail is not None:
-        coding = {"system": STORAGE_CODES, "code": detail, "display": _display(detail)}
+        coding = {"system": STORAGE_CODES, "code": detail, "display": _DISPLAYS[detail]}
         result["details"] = {"coding": [coding]}
     result["diagnostics"] = diagnostics
     return result
@@ -105,12 +111,3 @@ def not_supported(method: str, path: str, parameters: list[str]) -> RefusedError
         f"operation[{path}] with parameters [[{', '.join(parameters)}]]",
         code="not-supported",
     )
-
-
-def _display(detail: str) -> str:
-    """What a storage response code says in words."""
-    known = detail.removesuffix("_NO_CHANGE")
-    reason = _REASON.get(known, "")
-    if known != detail:
-        reason = f"{reason} No changes were detected so no action was taken.".strip()
-    return f"{_SUCCEEDED[known]} succeeded: {reason}" if reason else f"{_SUCCEEDED[known]} succeeded."

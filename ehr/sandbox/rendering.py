@@ -77,6 +77,20 @@ def http_date(instant: str) -> str:
     return format_datetime(datetime.fromisoformat(instant).astimezone(UTC), usegmt=True)
 
 
+def preflight(request: Request) -> Response | None:
+    """The answer to a browser that asks whether it may send a request from another origin; `None` for any other."""
+    wanted = request.header("Access-Control-Request-Method")
+    if request.method != "OPTIONS" or wanted is None:
+        return None
+    allowed = {
+        "Access-Control-Allow-Origin": request.header("Origin") or "*",
+        "Access-Control-Allow-Methods": "GET,POST,PUT,DELETE,OPTIONS,PATCH,HEAD",
+        "Access-Control-Allow-Headers": request.header("Access-Control-Request-Headers") or "",
+        "Vary": "Origin, Access-Control-Request-Method, Access-Control-Request-Headers",
+    }
+    return Response(200, {name: value for name, value in allowed.items() if value})
+
+
 # ---- what never reaches FHIR: the answers of the web server in front of HAPI
 
 

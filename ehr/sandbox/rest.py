@@ -13,7 +13,7 @@ from ehr.sandbox.http import Request, Response
 from ehr.sandbox.operations import OPERATIONS
 from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.paging import Pages
-from ehr.sandbox.rendering import answer, refused_address, web_server_page
+from ehr.sandbox.rendering import answer, preflight, refused_address, web_server_page
 from ehr.sandbox.rest_read import read, vread
 from ehr.sandbox.rest_search import next_page, search_type
 from ehr.sandbox.rest_write import apply_patch, patch_where, post, put, put_matching, remove, remove_matching
@@ -38,9 +38,9 @@ class Server:
         if request.method not in METHODS:
             status, words = (405, "Method Not Allowed") if request.method == "TRACE" else (501, "Not Implemented")
             return web_server_page(status, words)
-        refused = refused_address(request.path)
-        if refused is not None:
-            return refused
+        early = refused_address(request.path) or preflight(request)
+        if early is not None:
+            return early
         call = Call(request, self.base, by, number)
         try:
             if len(request.body) > LARGEST_BODY:
@@ -96,7 +96,7 @@ class Server:
 
     def _type(self, call: Call, type: str) -> Response:
         match call.method:
-            case "GET":
+            case "GET" if call.request.method == "GET":
                 return search_type(self.state, self.pages, call, type)
             case "POST":
                 return post(self.state, call, type)

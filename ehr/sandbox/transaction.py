@@ -140,6 +140,7 @@ def _entry(item: Tree, position: int) -> Entry:
 
 def _transacted(state: State, call: Call, entries: list[Entry], inner: Inner) -> list[Tree]:
     _check_names(entries)
+    entries, same = _consolidated(entries)
     for entry in _in_order(entries, "GET"):
         _check_read(entry)
     plan = Plan(state)
@@ -150,7 +151,8 @@ def _transacted(state: State, call: Call, entries: list[Entry], inner: Inner) ->
         done[entry.position] = _delete(plan, entry)
     for entry in [*_in_order(entries, "POST"), *_in_order(entries, "PUT")]:
         waiting = _create(plan, entry) if entry.method == "POST" else _update(plan, entry)
-        placeholders |= dict.fromkeys(entry.names, waiting.key.reference)
+        names = [*entry.names, *(name for other in same.get(entry.position, ()) for name in other.names)]
+        placeholders |= dict.fromkeys(names, waiting.key.reference)
         pending.append((entry, waiting))
     for entry, waiting in pending:
         done[entry.position] = waiting.finish(placeholders)
@@ -162,6 +164,29 @@ def _transacted(state: State, call: Call, entries: list[Entry], inner: Inner) ->
         _read(call, entry, inner) if entry.method == "GET" else _written(call, entry, done[entry.position])
         for entry in entries
     ]
+
+
+def _consolidated(entries: list[Entry]) -> tuple[list[Entry], dict[int, list[Entry]]]:
+    """Entries that write under one condition are one: the first stands for the others, which get no answer."""
+    kept: list[Entry] = []
+    same: dict[int, list[Entry]] = {}
+    first: dict[tuple[str, str, str], Entry] = {}
+    for entry in entries:
+        condition = _condition(entry)
+        if condition is not None and entry.resource is not None:
+            named = first.setdefault((entry.method, entry.resource["resourceType"], condition), entry)
+            if named is not entry:
+                same.setdefault(named.position, []).append(entry)
+                continue
+        kept.append(entry)
+    return kept, same
+
+
+def _condition(entry: Entry) -> str | None:
+    """What a create or update asks for first."""
+    if entry.method == "POST":
+        return entry.if_none_exist or None
+    return entry.url if entry.method == "PUT" and "?" in entry.url else None
 
 
 def _in_order(entries: list[Entry], method: str) -> list[Entry]:
@@ -179,7 +204,7 @@ def _check_names(entries: list[Entry]) -> None:
         if name in seen:
             number = "0534" if name.startswith("urn:") else "0535"
             raise RefusedError(400, f"HAPI-{number}: Transaction bundle contains multiple resources with ID: {name}")
-        condition = entry.if_none_exist if entry.method == "POST" else entry.url if "?" in entry.url else None
+        condition = _condition(entry)
         if condition and not entry.full_url:
             type = entry.resource["resourceType"]
             shown = condition if "?" in condition else f"{type}?{condition}"
@@ -291,7 +316,7 @@ def _written(call: Call, entry: Entry, done: Done) -> Tree:
     if done.version is not None and not (entry.method == "DELETE" and _nothing_done(done)):
         response["location"] = done.location
         response["etag"] = str(done.version.number)
-        if done.status == 201:
+        if done.status == 201 and done.version.number == 1:
             response["lastModified"] = done.version.at
     response["outcome"] = outcome(done.issue)
     if call.prefer == "representation" and done.version is not None and done.version.body is not None:

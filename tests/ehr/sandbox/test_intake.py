@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ehr.sandbox.body import compact, parse_object
@@ -218,6 +218,7 @@ json_values: st.SearchStrategy[Any] = st.recursive(
 )  # fmt: skip
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.data())
 def test_a_mended_body_is_mended_no_further(data: st.DataObject) -> None:
     type = data.draw(st.sampled_from(["Patient", "Observation", "MedicationRequest", "Bundle", "Questionnaire"]))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ehr.sandbox.body import compact, parse_object, tree_of
@@ -164,6 +164,7 @@ pointers = st.lists(tokens, max_size=4).map(lambda parts: "".join("/" + part for
 values = st.sampled_from([None, True, "x", 5, [], {}, {"family": "y"}, [{"given": ["z"]}]])
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     st.lists(
         st.fixed_dictionaries(

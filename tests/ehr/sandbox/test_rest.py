@@ -49,6 +49,11 @@ NOWHERE: list[tuple[str, str, int, str]] = [
     ("GET", "/Patient?_count=abc", 400, "HAPI-0375: Invalid _count value: abc"),
     ("PUT", "/Patient/_search", 400, "Invalid request: "),
     ("OPTIONS", "/Patient/ada", 400, "Invalid request: "),
+    ("GET", "/Patient/ada?foo=1", 400, "Invalid request: The FHIR endpoint on this server does not know how to handle GET operation[Patient/ada] with parameters [[foo]]"),
+    ("GET", "/Patient/ada?_count=1", 400, "HAPI-0384: "),
+    ("GET", "/Patient?_summary=true&_elements=name", 400, "HAPI-0304: "),
+    ("GET", "/Patient?_offset=x", 400, "HAPI-0461: "),
+    ("DELETE", "/Patient?_nope=1", 400, "HAPI-0518: "),
 ]  # fmt: skip
 
 
@@ -134,6 +139,21 @@ def test_answers_are_compressed_and_dense_only_when_asked(talk: Talk) -> None:
     assert talk.fork.requests[1].response == plain, "the log keeps answers as they read"
 
 
+def test_a_browser_of_another_origin_is_let_in(talk: Talk) -> None:
+    asked = {"Origin": "http://x", "Access-Control-Request-Method": "PUT", "Access-Control-Request-Headers": "accept"}
+    said = talk.send("OPTIONS", "/Patient", None, asked)
+    assert (said.status, said.headers["Access-Control-Allow-Origin"]) == (200, "http://x")
+    assert talk.get("/Patient/ada", Origin="http://x").headers["Access-Control-Allow-Origin"] == "http://x"
+
+
+def test_a_binary_holds_what_was_sent_and_gives_it_back(talk: Talk) -> None:
+    made = talk.send("POST", "/Binary", b"hi \xff", {"Content-Type": "text/plain"}).body
+    assert (made["contentType"], made["data"]) == ("text/plain", "aGkg/w==")
+    said = talk.get(f"/Binary/{made['id']}")
+    assert (said.headers["Content-Type"], said.raw) == ("text/plain", b"hi \xff")
+    assert talk.get(f"/Binary/{made['id']}", Accept="application/fhir+json").body["data"] == "aGkg/w=="
+
+
 # ---- conditions
 
 
@@ -212,6 +232,18 @@ def test_a_reference_to_nobody_is_accepted(talk: Talk, reference: Any) -> None:
     assert talk.post("/Observation", body).body["subject"] == reference
 
 
+def test_the_type_of_a_reference_is_checked_wherever_it_stands_but_in_a_choice(talk: Talk) -> None:
+    contact = {"resourceType": "Patient", "contact": [{"organization": {"reference": "Patient/ada"}}]}
+    assert talk.post("/Patient", contact).status == 422
+    order = {"resourceType": "MedicationRequest", "medicationReference": {"reference": "Patient/ada"}}
+    assert talk.post("/MedicationRequest", order).status == 201
+    order["medicationReference"] = {"reference": "Medication/none"}
+    said = (
+        "HAPI-1094: Resource Medication/none not found, specified in path: (MedicationRequest.medication as Reference)"
+    )
+    assert talk.post("/MedicationRequest", order).diagnostics == said
+
+
 def test_a_reference_without_a_search_parameter_may_point_anywhere(talk: Talk) -> None:
     body = {"resourceType": "Patient", "contact": [{"organization": {"reference": "http://x/Organization/none"}}]}
     assert talk.post("/Patient", body).status == 201
@@ -269,6 +301,24 @@ def test_twenty_is_a_page_and_a_count_of_none_is_a_number_only(talk: Talk) -> No
     assert "entry" not in talk.get("/Basic?_count=-1").body
 
 
+def test_as_many_results_as_asked_for_and_no_more(talk: Talk) -> None:
+    said = talk.get("/Basic", Cache_Control="no-store, max-results=2").body
+    assert len(said["entry"]) == 2 and "total" not in said and len(said["link"]) == 1
+    assert talk.get("/Basic", Cache_Control="no-store, max-results=1001").diagnostics.startswith("HAPI-1165: ")
+
+
+def test_an_offset_pages_through_what_stands_now(talk: Talk) -> None:
+    page = talk.get("/Basic?_sort=created&_count=10&_offset=10").body
+    assert [e["resource"]["id"] for e in page["entry"]] == [f"b{n}" for n in range(10, 20)]
+    assert {link["relation"] for link in page["link"]} == {"self", "next", "previous"}
+
+
+def test_a_page_minds_no_strange_count(talk: Talk) -> None:
+    first = talk.get("/Basic?_count=10").body
+    said = talk.get(f"?_getpages={first['id']}&_getpagesoffset=x&_count=y").body
+    assert len(said["entry"]) == 20 and said["total"] == 25
+
+
 def test_the_self_link_has_the_parameters_sorted_and_encoded(talk: Talk) -> None:
     link = talk.get("/Patient?name=a&identifier=http://x|1&_count=5").body["link"][0]
     assert link == {"relation": "self", "url": f"{BASE}/Patient?_count=5&identifier=http%3A%2F%2Fx%7C1&name=a"}
@@ -310,6 +360,22 @@ def test_history_of_a_type_goes_on_into_the_record(talk: Talk) -> None:
         page = follow(talk, next(link["url"] for link in page["link"] if link["relation"] == "next"))
         seen += [e["resource"]["id"] for e in page["entry"]]
     assert sorted(seen) == sorted([made, *(f"b{n:02}" for n in range(25))])
+
+
+def test_at_gives_the_versions_that_stood_then(talk: Talk) -> None:
+    for gender in ("male", "female"):
+        talk.put("/Patient/ben", BEN | {"gender": gender})
+    urls = [e["request"]["url"] for e in talk.get("/Patient/ben/_history?_at=gt2100").body["entry"]]
+    assert urls == ["Patient/ben/_history/3"]
+    assert len(talk.get("/Patient/ben/_history?_at=2026-01-15").body["entry"]) == 3
+    assert talk.get("/Patient/ben/_history?_at=zz").diagnostics == 'HAPI-1940: Invalid date/time/quantity format: "zz"'
+
+
+def test_history_minds_no_strange_count_and_counts_only_when_asked_to(talk: Talk) -> None:
+    assert len(talk.get("/Patient/ben/_history?_count=abc").body["entry"]) == 1
+    counted = talk.get("/Patient/ben/_history?_count=0").body
+    assert counted["total"] == 1 and "entry" not in counted and "link" not in counted
+    assert talk.get("/Patient/ben/_history?_since=2020-01-01T10:00Z").diagnostics.startswith("HAPI-1885: ")
 
 
 def test_history_of_all_has_every_write_and_since_is_inclusive(talk: Talk) -> None:

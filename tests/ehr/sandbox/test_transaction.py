@@ -96,6 +96,23 @@ def test_a_conditional_create_that_matches_stands_for_what_is_there(talk: Talk) 
     assert talk.get("/Observation/1000").body["subject"] == {"reference": "Patient/ada"}
 
 
+def test_entries_under_one_condition_are_one(talk: Talk) -> None:
+    new = {"resourceType": "Patient", "identifier": [{"system": "urn:z", "value": "1"}]}
+    other = URN.replace("0dbd", "1dbd")
+    said = sent(
+        talk,
+        entry("POST", "Patient", new, URN, ifNoneExist="identifier=urn:z|1"),
+        entry("POST", "Patient", new, other, ifNoneExist="identifier=urn:z|1"),
+        entry("POST", "Observation", observation(other)),
+    )
+    assert statuses(said) == ["201 Created", "201 Created"]
+    assert [c.reference for c in talk.fork.changes()] == ["Patient/1000", "Observation/1001"]
+    assert talk.get("/Observation/1001").body["subject"] == {"reference": "Patient/1000"}
+    assert sent(talk, *[entry("POST", "Patient", new, ifNoneExist="identifier=urn:z|2")] * 2).diagnostics.startswith(
+        "HAPI-2008: "
+    )
+
+
 def test_deletes_come_first_then_creates_then_updates_then_reads(talk: Talk) -> None:
     said = sent(
         talk,
