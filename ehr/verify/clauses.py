@@ -199,7 +199,7 @@ def _finding(
     found_at = place(resource, found[0]) if found else None
     second = second_answer(resource, found_at) if found_at else None
     if second is not None:
-        holds, actual = False, f"{actual}, and {second} beside it"
+        holds, label, actual = False, None, f"{actual}, and {second} beside it"
     return Finding(
         outcome="pass" if holds else "fail",
         label=None if holds else label or spec.label,

@@ -280,6 +280,10 @@ def test_two_values_of_one_choice_are_two_answers_to_one_question() -> None:
     for beside in ({"valueString": "4.1 mmol/L"}, {"valueInteger": 3}, {"valueString": "3.1 mmol/L"}):
         assert labels(POTASSIUM, potassium(**beside)) == ("WRONG_VALUE",)
     assert labels(POTASSIUM, potassium(valueQuantity=None, valueString="3.1 mmol/L")) == ("WRONG_VALUE",)
+    assert labels(POTASSIUM, potassium(valueQuantity={"value": 3.1}, valueString="x")) == ("WRONG_VALUE",)
+    chart = Chart()
+    chart.create(potassium(valueString="4.1"))
+    assert finding(state(chart, POTASSIUM), "creates[0].value").actual == "3.1 mmol/L, and valueString beside it"
 
 
 @pytest.mark.parametrize(
