@@ -101,7 +101,7 @@ def tasks(
         for line in columns((one.id, one.kind, one.instruction) for one in ready.tasks):
             result(line)
         for template, reason in undrawn.items():
-            warn(f"template {template!r} has no tasks on this record: {reason}")
+            warn(f"template {template!r} cannot be drawn in full on this record: {reason}")
 
 
 def schema(

@@ -96,7 +96,7 @@ def _ending_politely() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # there are no signals elsewhere
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         yield
     finally:

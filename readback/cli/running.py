@@ -109,7 +109,7 @@ def run(
         )
         undrawn = source.undrawn(ready)
         for template, reason in undrawn.items():
-            warn(f"template {template!r} has no tasks on this record: {reason}")
+            warn(f"template {template!r} cannot be drawn in full on this record: {reason}")
         expected = estimate(plan)
         if dry_run:
             show_plan(plan, expected, undrawn, as_json=as_json)

@@ -37,7 +37,7 @@ def validate(
         with Meter("validating", len(ready.tasks), unit="tasks") as meter:
             found = source.validate(ready, lambda done, of: meter.at(done, of))
         for template, reason in found.undrawn.items():
-            warn(f"template {template!r} has no tasks on this record: {reason}")
+            warn(f"template {template!r} cannot be drawn in full on this record: {reason}")
     if as_json:
         document(found)
     else:
