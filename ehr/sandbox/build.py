@@ -27,6 +27,7 @@ from ehr.sandbox.definitions import parameters, resource_types
 from ehr.sandbox.index import IntArray, MemoryIndex, is_dense
 from ehr.sandbox.searchparams import Rows, program
 from ehr.sandbox.storage import APPLICATION, FORMAT, SCHEMA, VERSION, RecordError
+from ehr.sandbox.values import stored_date
 
 __all__ = ["ID", "Progress", "build", "encoded", "rank"]
 
@@ -70,7 +71,7 @@ def build(
     """
     try:
         with tempfile.TemporaryFile(dir=path.parent) as bodies:
-            builder = _Builder(bodies)
+            builder = _Builder(bodies, clock)
             for number, resource in enumerate(resources, 1):
                 builder.add(number, resource)
                 if progress and number % _EVERY == 0:
@@ -83,7 +84,7 @@ def build(
 class _Builder:
     """Resources on their way into a file."""
 
-    def __init__(self, bodies: Any) -> None:
+    def __init__(self, bodies: Any, clock: str) -> None:
         self._bodies = bodies
         self._offsets = array("q", (0,))
         self._types: dict[str, int] = {}
@@ -91,7 +92,7 @@ class _Builder:
         self._ids: list[bytes] = []
         self._ranks = array("Q")
         self._digests = bytearray()
-        self._index = MemoryIndex()
+        self._index = MemoryIndex(updated=stored_date(clock))
 
     def add(self, number: int, resource: bytes | dict[str, Any]) -> None:
         """Take a resource; `number` counts from 1 and is for messages only."""

@@ -36,7 +36,7 @@ def converter(kind: str, path: Path) -> Convert | None:
 
 
 def words(path: Path) -> Convert | None:
-    """What a token's `:text` looks in: a concept's text, a coding's display, an identifier's type."""
+    """What a token's `:text` looks in: a concept's text and a coding's display."""
     return _TOKEN_TEXT.get(path.type)
 
 
@@ -116,15 +116,9 @@ def _text_of_coding(value: Any, rows: Rows) -> None:
         _words(value.get("display"), rows)
 
 
-def _text_of_identifier(value: Any, rows: Rows) -> None:
-    if type(value) is dict and type(value.get("type")) is dict:
-        _words(value["type"].get("text"), rows)
-
-
 _TOKEN_TEXT: Mapping[str, Convert] = {
     "CodeableConcept": _text_of_concept,
     "Coding": _text_of_coding,
-    "Identifier": _text_of_identifier,
 }
 
 

@@ -4,7 +4,7 @@
 written from it. A record on disk (`record.py`) answers the same questions from its file, so that a search is written
 once:
 
-    Keys      value and qualifier -> rows; rows with a prefix, with a text inside, of a qualifier
+    Keys      value and qualifier -> rows; rows with a prefix, of a qualifier, with a value that passes a test
     Dates     columns of spans (see `values.Span`)
     Numbers   columns of numbers; units are numbered (system, code)
     Points    columns of places
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehr.sandbox.searchparams import Program, Rows, Shape, program
+from ehr.sandbox.values import Span
 
 __all__ = [
     "DateColumns",
@@ -87,8 +88,8 @@ class Keys(Protocol):
         """Rows with a value that begins so."""
         ...
 
-    def containing(self, text: str) -> IntArray:
-        """Rows with a value that has this text inside."""
+    def where(self, wanted: Callable[[str], bool]) -> IntArray:
+        """Rows with a value that is wanted; every value is looked at."""
         ...
 
     def qualified(self, qualifier: str) -> IntArray:
@@ -209,8 +210,8 @@ class MemoryKeys:
     def starting(self, prefix: str) -> IntArray:
         return self._where(lambda key: key[0].startswith(prefix))
 
-    def containing(self, text: str) -> IntArray:
-        return self._where(lambda key: text in key[0])
+    def where(self, wanted: Callable[[str], bool]) -> IntArray:
+        return self._where(lambda key: wanted(key[0]))
 
     def qualified(self, qualifier: str) -> IntArray:
         return self._where(lambda key: key[1] == qualifier)
@@ -341,9 +342,13 @@ _MEMORY: dict[Shape, Callable[[], Any]] = {
 
 
 class MemoryIndex:
-    """An index that resources are added to, rows in ascending order."""
+    """An index that resources are added to, rows in ascending order.
 
-    def __init__(self) -> None:
+    `updated` is the time that a resource without `meta.lastUpdated` counts as written.
+    """
+
+    def __init__(self, updated: Span | None = None) -> None:
+        self._updated = updated
         self._types: dict[str, tuple[Program, list[Any]]] = {}
 
     def add(self, row: int, resource: dict[str, Any]) -> dict[int, Rows]:
@@ -355,6 +360,8 @@ class MemoryIndex:
             known = self._types[type] = (compiled, [None] * len(compiled.spaces))
         compiled, spaces = known
         found = compiled.rows(resource)
+        if self._updated is not None:
+            found.setdefault(compiled.updated, [self._updated])
         for number, rows in found.items():
             space = spaces[number]
             if space is None:

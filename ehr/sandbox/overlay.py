@@ -15,12 +15,11 @@ import numpy as np
 import orjson
 
 from ehr.sandbox.build import rank
-from ehr.sandbox.definitions import parameters, resource_types
 from ehr.sandbox.index import IntArray, MemoryIndex, no_rows
 from ehr.sandbox.record import Record
-from ehr.sandbox.searchparams import Rows, references
+from ehr.sandbox.searchparams import Rows, program, references
 from ehr.sandbox.storage import TypeRows
-from ehr.sandbox.values import split_reference
+from ehr.sandbox.values import split_reference, stored_date
 
 __all__ = ["Overlay", "Snapshot", "Written"]
 
@@ -46,10 +45,14 @@ class Snapshot(NamedTuple):
 
 
 class Overlay:
-    """One episode's view of a record: what was written, over what was there."""
+    """One episode's view of a record: what was written, over what was there.
 
-    def __init__(self, record: Record) -> None:
+    A body without `meta.lastUpdated` counts as written at `clock` (by default the record's).
+    """
+
+    def __init__(self, record: Record, clock: str | None = None) -> None:
         self.record = record
+        self._updated = stored_date(clock or record.clock)
         self._new: dict[tuple[str, str], Written] = {}
         self._hidden: dict[str, frozenset[int]] = {}
         self._written: list[Written] = []
@@ -115,7 +118,7 @@ class Overlay:
         back.
         """
         if self._index is None:
-            self._index = MemoryIndex()
+            self._index = MemoryIndex(self._updated)
         for written in self._written[self._indexed :]:
             resource = written.resource if written.resource is not None else orjson.loads(written.body)
             written.rows = self._index.add(written.number, resource)
@@ -137,6 +140,16 @@ class Overlay:
         """A write by its number."""
         return self._written[number]
 
+    def rows_of(self, type: str, id: str) -> dict[int, Rows]:
+        """The index rows of a resource as it stands (number of a space in its type's program -> rows); empty where
+        there is none.
+        """
+        written = self._new.get((type, id))
+        if written is not None and written.rows is not None:
+            return written.rows
+        body = self.get(type, id)
+        return {} if body is None else program(type).rows(orjson.loads(body))
+
     def find(self, type: str, id: str) -> Written | None:
         """The write that stands for a resource; `None` where it comes from the record or does not exist."""
         return self._new.get((type, id))
@@ -144,6 +157,12 @@ class Overlay:
     def base_row(self, type: str, id: str) -> int | None:
         """The row of a resource that still comes from the record."""
         return None if (type, id) in self._new else self._base_row(type, id)
+
+    def added(self) -> Iterator[Written]:
+        """The writes that stand and have no resource of the record under their name, not even a hidden one."""
+        for written in self._new.values():
+            if self.record.file.row(written.type, written.id) is None:
+                yield written
 
     def stretch(self, type: str) -> TypeRows:
         """The rows of a type in the record, hidden ones too."""
@@ -163,32 +182,11 @@ class Overlay:
 
     def referrers(self, type: str, id: str) -> Iterator[tuple[str, str, str]]:
         """Every resource that refers to this one in an element with a search parameter: type, id and path."""
-        for found_type, found_id in self._referring(type, id):
+        from ehr.sandbox.including import referring_to
+
+        for found_type, found_id in dict.fromkeys(referring_to(self, (type, id))):
             body = self.get(found_type, found_id)
             for path, reference in references(orjson.loads(body)) if body else ():
                 text = reference.get("reference")
                 if isinstance(text, str) and split_reference(text) == (type, id):
                     yield found_type, found_id, path
-
-    def _referring(self, type: str, id: str) -> Iterator[tuple[str, str]]:
-        index = self.index
-        for source in resource_types():
-            alive = frozenset(self.alive(source).tolist())
-            hidden = self._hidden.get(source, frozenset())
-            seen: set[int] = set()
-            seen_new: set[int] = set()
-            if not alive and source not in self.record.file.types:
-                continue
-            for parameter in parameters(source).values():
-                if parameter.kind != "reference":
-                    continue
-                stored = self.record.index.space(source, parameter.code)
-                for row in stored.exact(id, type).tolist() if stored else ():
-                    if row not in hidden and row not in seen:
-                        seen.add(row)
-                        yield source, self.record.file.id(row)
-                written = index.space(source, parameter.code)
-                for number in written.exact(id, type).tolist() if written else ():
-                    if number in alive and number not in seen_new:
-                        seen_new.add(number)
-                        yield source, self._written[number].id

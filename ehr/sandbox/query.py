@@ -1,10 +1,14 @@
-"""From the parameters of a request to criteria: names, modifiers, prefixes, values. The refusals are HAPI's own."""
+"""From one parameter of a request to a criterion: modifiers, prefixes, values. The refusals are HAPI's own.
+
+An unknown modifier is passed over, as HAPI does, except on references, where it names a type.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 from ehr.sandbox.criteria import (
     AnyOf,
@@ -13,66 +17,33 @@ from ehr.sandbox.criteria import (
     DatesMatch,
     DateTest,
     KeysMatch,
-    Missing,
+    Near,
     Not,
     Nothing,
     NumbersMatch,
     NumberTest,
+    Place,
+    Present,
 )
-from ehr.sandbox.definitions import Parameter, parameters, resource_types
+from ehr.sandbox.definitions import Component, Parameter, codes, resource_types
 from ehr.sandbox.index import IntArray, Keys
+from ehr.sandbox.refusals import SearchError
 from ehr.sandbox.searchparams import at_root
-from ehr.sandbox.sorting import SortKey
 from ehr.sandbox.values import folded, searched_date, split_reference
 
-__all__ = ["SearchError", "criterion", "sort_keys", "valid_codes", "values"]
+__all__ = ["alternatives", "criterion", "parts", "unescaped"]
 
-HIDDEN = frozenset({"_content", "_query", "_text"})
-"""Parameters of the specification that HAPI does not list."""
 LONGEST = 768
-
-
-class SearchError(Exception):
-    """A search that the server refuses: the HTTP status and HAPI's diagnostics."""
-
-    def __init__(self, status: int, diagnostics: str, code: str = "processing") -> None:
-        super().__init__(f"{status}: {diagnostics}")
-        self.status = status
-        self.diagnostics = diagnostics
-        self.code = code
-        """The issue type of the OperationOutcome."""
-
-
-def valid_codes(type: str) -> str:
-    """The parameters of a type as HAPI lists them in a refusal."""
-    return "[" + ", ".join(code for code in parameters(type) if code not in HIDDEN) + "]"
-
-
-def known(type: str, code: str) -> Parameter:
-    """The parameter of a type. Raises `SearchError` (400) where it has none of that name."""
-    found = parameters(type).get(code)
-    if found is None or code in HIDDEN:
-        raise SearchError(
-            400,
-            f'HAPI-0524: Unknown search parameter "{code}" for resource type "{type}". '
-            f"Valid search parameters for this search are: {valid_codes(type)}",
-        )
-    return found
+MODIFIERS = "[:contains, :exact, :in, :iterate, :missing, :not-in, :of-type, :recurse, :text]"
+Take = Callable[[Keys], IntArray]
 
 
 # ---- values
 
 
-def values(text: str) -> list[str]:
-    """The alternatives of a value: split at commas that no backslash escapes, empty ones left out."""
-    return [part for part in _split(text, ",") if part]
-
-
-def _split(text: str, separator: str) -> list[str]:
-    """Split at a separator that no backslash escapes. Escapes stay: `unescaped` takes them away."""
-    if separator not in text:
-        return [text]
-    return re.split(rf"(?<!\\){re.escape(separator)}", text)
+def parts(text: str, separator: str) -> list[str]:
+    """The text split at a separator that no backslash escapes. Escapes stay: `unescaped` takes them away."""
+    return re.split(rf"(?<!\\){re.escape(separator)}", text) if separator in text else [text]
 
 
 def unescaped(text: str) -> str:
@@ -80,86 +51,154 @@ def unescaped(text: str) -> str:
     return re.sub(r"\\([,|$\\])", r"\1", text) if "\\" in text else text
 
 
-# ---- criteria
-
-
-def criterion(parameter: Parameter, modifier: str, text: str) -> Criterion | None:
-    """The criterion of one parameter with its modifier and value; `None` where the value is empty."""
-    if modifier == "missing":
-        return Missing(parameter.code, text.strip().lower() == "true")
-    alternatives = values(text)
-    if not alternatives:
-        return None
-    if any(len(value) > LONGEST for value in alternatives):
-        longest = max(map(len, alternatives))
+def alternatives(text: str) -> list[str]:
+    """The alternatives of a value: split at commas, empty ones left out. Raises `SearchError` for one that is too
+    long.
+    """
+    found = [part for part in parts(text, ",") if part]
+    longest = max(map(len, found), default=0)
+    if longest > LONGEST:
         raise SearchError(
             400, f"HAPI-1260: Search parameter value is {longest} characters long, {LONGEST} is the most allowed"
         )
-    return _KINDS[parameter.kind](parameter, modifier, alternatives)
+    return found
 
 
-def _token(parameter: Parameter, modifier: str, alternatives: list[str]) -> Criterion:
+# ---- criteria
+
+
+def criterion(parameter: Parameter, modifier: str, text: str, *, chained: bool = False) -> Criterion | None:
+    """The criterion of a parameter with its modifier and value; `None` where the value is empty.
+
+    `chained` is for a parameter behind a reference: only there may a date have alternatives.
+    """
+    if modifier == "missing":
+        return _missing(parameter, text.strip().lower() == "true") if text else None
+    found = alternatives(text)
+    if not found:
+        return Nothing() if modifier == "exact" and parameter.kind == "string" else None
+    if parameter.kind == "date" and len(found) > 1 and not chained:
+        raise SearchError(400, "HAPI-1930: DateRange parameter does not support OR queries")
+    return _KINDS[parameter.kind](parameter, modifier, found)
+
+
+def _missing(parameter: Parameter, missing: bool) -> Criterion:
+    present: Criterion = Present(parameter.code)
+    if parameter.kind == "composite" and at_root(parameter):
+        present = AnyOf((tuple(Present(component.code) for component in parameter.components),))
+    return Not(present) if missing else present
+
+
+# ---- tokens
+
+
+def _token(parameter: Parameter, modifier: str, found: list[str]) -> Criterion | None:
     if modifier == "of-type":
         raise SearchError(405, "HAPI-2012: The :of-type modifier is not enabled on this server")
     if modifier == "text":
-        return KeysMatch(parameter.code, "text", tuple(_starting(unescaped(value)) for value in alternatives))
-    if modifier == "above":
+        return KeysMatch(parameter.code, "text", tuple(_starting(unescaped(value)) for value in found))
+    if modifier in ("above", "below"):
         return Nothing()
-    match = KeysMatch(parameter.code, "", tuple(_coded(value) for value in alternatives))
-    return Not(match) if modifier == "not" else match
+    if modifier in ("in", "not-in"):
+        match = KeysMatch(
+            parameter.code, "", tuple(take for value in found for take in _in_value_set(unescaped(value)))
+        )
+        return Not(match) if modifier == "not-in" else match
+    takes = tuple(_coded(value) for value in found if value != "|")
+    if not takes:
+        return None
+    return Not(KeysMatch(parameter.code, "", takes)) if modifier == "not" else KeysMatch(parameter.code, "", takes)
 
 
-def _coded(text: str) -> Callable[[Keys], IntArray]:
-    system, bar, code = (unescaped(part) for part in _partition(text, "|"))
-    if not bar:
-        return lambda keys: keys.exact(system, None)
+def _coded(text: str) -> Take:
+    """`code`, `system|code`, `|code` without a system, `system|` with any code."""
+    first, *rest = parts(text, "|")
+    if not rest:
+        code = unescaped(first)
+        return lambda keys: keys.exact(code, None)
+    system, code = unescaped(first), unescaped("|".join(rest))
     if not code:
         return lambda keys: keys.qualified(system)
     return lambda keys: keys.exact(code, system)
 
 
-def _partition(text: str, separator: str) -> tuple[str, str, str]:
-    first, *rest = _split(text, separator)
-    return first, separator if rest else "", separator.join(rest)
+def _in_value_set(url: str) -> list[Take]:
+    listed = codes(url.split("|")[0])
+    if listed is None:
+        raise SearchError(404, f"HAPI-2788: Unknown ValueSet: {quote(url, safe='')}")
+    return [_coded(f"{system}|{code}") for code, system in listed.items()]
 
 
-def _string(parameter: Parameter, modifier: str, alternatives: list[str]) -> Criterion:
-    texts = [unescaped(value) for value in alternatives]
-    if modifier == "exact":
-        takes = [_exactly(text) for text in texts]
-    elif modifier == "contains":
-        takes = [_containing(folded(text)) for text in texts]
-    else:
-        takes = [_starting(text) for text in texts]
-    return KeysMatch(parameter.code, "", tuple(takes))
+# ---- strings and addresses
 
 
-def _starting(text: str) -> Callable[[Keys], IntArray]:
+def _string(parameter: Parameter, modifier: str, found: list[str]) -> Criterion:
+    make = {"exact": _exactly, "contains": _containing}.get(modifier, _starting)
+    return KeysMatch(parameter.code, "", tuple(make(unescaped(value)) for value in found))
+
+
+def _starting(text: str) -> Take:
     prefix = folded(text)
     return lambda keys: keys.starting(prefix)
 
 
-def _exactly(text: str) -> Callable[[Keys], IntArray]:
+def _exactly(text: str) -> Take:
     value = folded(text)
     return lambda keys: keys.exact(value, text)
 
 
-def _containing(text: str) -> Callable[[Keys], IntArray]:
-    return lambda keys: keys.containing(text)
+def _containing(text: str) -> Take:
+    inside = folded(text)
+    return lambda keys: keys.where(lambda value: inside in value)
 
 
-def _reference(parameter: Parameter, modifier: str, alternatives: list[str]) -> Criterion:
-    if modifier == "identifier":
-        raise SearchError(
-            400,
-            f'HAPI-2498: Unsupported search modifier(s): "[:{modifier}]" for resource type "{parameter.type}". Valid '
-            "search modifiers are: [:contains, :exact, :in, :iterate, :missing, :not-in, :of-type, :recurse, :text]",
-        )
-    wanted = modifier if modifier in resource_types() else None
-    return KeysMatch(parameter.code, "", tuple(_referring(unescaped(value), wanted) for value in alternatives))
+def _uri(parameter: Parameter, modifier: str, found: list[str]) -> Criterion:
+    make = {"below": _below, "above": _above}.get(modifier, _addressed)
+    return KeysMatch(parameter.code, "", tuple(make(unescaped(value)) for value in found))
 
 
-def _referring(text: str, type: str | None) -> Callable[[Keys], IntArray]:
+def _addressed(text: str) -> Take:
+    return lambda keys: keys.exact(text, "")
+
+
+def _below(text: str) -> Take:
+    return lambda keys: keys.starting(text)
+
+
+def _above(text: str) -> Take:
+    """The address itself and those that it goes on from after a slash."""
+    steps = [text, *(text[: found.start()] for found in re.finditer("/", text))]
+    return lambda keys: _union_of(keys, steps)
+
+
+def _union_of(keys: Keys, values: list[str]) -> IntArray:
+    from ehr.sandbox.index import union
+
+    return union([keys.exact(value, "") for value in values if value])
+
+
+# ---- references
+
+
+def _reference(parameter: Parameter, modifier: str, found: list[str]) -> Criterion:
+    check_reference_modifier(parameter.type, modifier)
+    return KeysMatch(parameter.code, "", tuple(_referring(unescaped(value), modifier or None) for value in found))
+
+
+def check_reference_modifier(type: str, modifier: str) -> None:
+    """Raises `SearchError` for a modifier of a reference that is no resource type."""
+    if not modifier or modifier in resource_types():
+        return
+    if f":{modifier}" in MODIFIERS[1:-1].split(", "):
+        raise SearchError(400, f'HAPI-1250: Invalid/unsupported resource type: "{modifier}"')
+    raise SearchError(
+        400,
+        f'HAPI-2498: Unsupported search modifier(s): "[:{modifier}]" for resource type "{type}". '
+        f"Valid search modifiers are: {MODIFIERS}",
+    )
+
+
+def _referring(text: str, type: str | None) -> Take:
     pair = split_reference(text)
     if pair is not None:
         return lambda keys: keys.exact(pair[1], pair[0])
@@ -168,68 +207,65 @@ def _referring(text: str, type: str | None) -> Callable[[Keys], IntArray]:
     return lambda keys: keys.exact(text, type)
 
 
-def _uri(parameter: Parameter, modifier: str, alternatives: list[str]) -> Criterion:
-    texts = [unescaped(value) for value in alternatives]
-    return KeysMatch(parameter.code, "", tuple(_addressed(text, modifier) for text in texts))
+# ---- dates, numbers, quantities
 
 
-def _addressed(text: str, modifier: str) -> Callable[[Keys], IntArray]:
-    if modifier == "below":
-        return lambda keys: keys.starting(text)
-    return lambda keys: keys.exact(text, "")
-
-
-_PREFIXED = re.compile(r"(eq|ne|gt|ge|lt|le|sa|eb|ap)?(.*)", re.DOTALL)
-
-
-def _date(parameter: Parameter, modifier: str, alternatives: list[str]) -> Criterion:
-    return DatesMatch(parameter.code, tuple(_date_test(value) for value in alternatives))
-
-
-def _date_test(text: str) -> DateTest:
-    prefix, date = _prefixed(text)
-    if prefix == "ap":
-        raise SearchError(400, "HAPI-1925: Invalid date prefix: ap")
-    try:
-        return DateTest(prefix, searched_date(date.replace(" ", "+")))
-    except ValueError:
-        raise SearchError(400, f'HAPI-1940: Invalid date/time/quantity format: "{text}"') from None
+_OLD_PREFIXES = {"": "eq", "=": "eq", ">": "gt", ">=": "ge", "<": "lt", "<=": "le", "~": "ap"}
+_PREFIXES = frozenset({"eq", "ne", "gt", "ge", "lt", "le", "sa", "eb", "ap"})
 
 
 def _prefixed(text: str) -> tuple[str, str]:
-    found = _PREFIXED.fullmatch(unescaped(text).strip())
-    assert found is not None  # every text matches
-    return found[1] or "eq", found[2]
+    """The prefix and the rest, which begins with the first digit or minus. Raises `SearchError` where there is none."""
+    found = re.search(r"[0-9-]", text)
+    if found is None:
+        raise SearchError(400, f'HAPI-1940: Invalid date/time/quantity format: "{text}"')
+    prefix, rest = text[: found.start()], text[found.start() :]
+    prefix = _OLD_PREFIXES.get(prefix, prefix)
+    if prefix not in _PREFIXES:
+        raise SearchError(400, f'HAPI-1941: Invalid prefix: "{prefix}"')
+    return prefix, rest
 
 
-def _number(parameter: Parameter, modifier: str, alternatives: list[str]) -> Criterion:
-    return NumbersMatch(parameter.code, tuple(_number_test(value) for value in alternatives))
+def _date(parameter: Parameter, modifier: str, found: list[str]) -> Criterion:
+    return DatesMatch(parameter.code, tuple(_date_test(value) for value in found))
 
 
-def _number_test(text: str) -> NumberTest:
-    prefix, number = _prefixed(text)
-    if prefix in ("sa", "eb"):
-        raise SearchError(400, f'HAPI-1235: Unable to handle number prefix "{prefix}" for value: {text}')
-    return NumberTest(prefix, _decimal(number, text))
+def _date_test(text: str) -> DateTest:
+    prefix, date = _prefixed(unescaped(text).replace(" ", "+"))
+    if prefix == "ap":
+        raise SearchError(400, "HAPI-1925: Unknown comparator: APPROXIMATE")
+    try:
+        return DateTest(prefix, searched_date(date))
+    except ValueError:
+        raise SearchError(400, f'HAPI-1882: Invalid date/time format: "{date}"') from None
 
 
-def _quantity(parameter: Parameter, modifier: str, alternatives: list[str]) -> Criterion:
-    return NumbersMatch(parameter.code, tuple(_quantity_test(value) for value in alternatives))
+def _number(parameter: Parameter, modifier: str, found: list[str]) -> Criterion:
+    tests = []
+    for text in found:
+        prefix, number = _prefixed(unescaped(text))
+        if prefix in ("sa", "eb"):
+            raise SearchError(400, f'HAPI-1235: Unable to handle number prefix "{prefix}" for value: {text}')
+        tests.append(NumberTest(prefix, _decimal(number, text)))
+    return NumbersMatch(parameter.code, tuple(tests))
+
+
+def _quantity(parameter: Parameter, modifier: str, found: list[str]) -> Criterion:
+    return NumbersMatch(parameter.code, tuple(_quantity_test(value) for value in found))
 
 
 def _quantity_test(text: str) -> NumberTest:
-    first, *unit = _split(text, "|")
-    prefix, number = _prefixed(first)
-    value = _decimal(number, text)
+    first, *unit = parts(text, "|")
+    prefix, number = _prefixed(first or text)
     if prefix in ("sa", "eb"):
         raise SearchError(400, f'HAPI-1235: Unable to handle quantity prefix "{prefix}" for value: {first}||')
+    value = _decimal(number, first)
     if len(unit) < 2:  # HAPI passes over what follows a single bar
         return NumberTest(prefix, value)
-    system, code = unescaped(unit[0]), unescaped(unit[1])
-    return NumberTest(prefix, value, system or None, code or None)
+    return NumberTest(prefix, value, unescaped(unit[0]) or None, unescaped(unit[1]) or None)
 
 
-_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_DECIMAL = re.compile(r"-?\d+(\.\d*)?([eE][+-]?\d{1,3})?", re.ASCII)
 
 
 def _decimal(text: str, whole: str) -> float:
@@ -238,36 +274,79 @@ def _decimal(text: str, whole: str) -> float:
     return float(text)
 
 
-def _composite(parameter: Parameter, modifier: str, alternatives: list[str]) -> Criterion:
-    found = []
-    for value in alternatives:
-        parts = _split(value, "$")
-        if len(parts) != len(parameter.components):
-            raise SearchError(
-                400,
-                f"HAPI-1947: Invalid value for composite parameter: {value!r} has {len(parts)} parts, "
-                f"{len(parameter.components)} are expected, separated by '$'",
-            )
-        found.append(
-            tuple(
-                _KINDS[component.kind](_as_parameter(parameter, component), "", [part])
-                for component, part in zip(parameter.components, parts, strict=True)
-            )
+# ---- composites and places
+
+
+def _composite(parameter: Parameter, modifier: str, found: list[str]) -> Criterion:
+    if any(component.kind == "reference" for component in parameter.components):
+        raise SearchError(400, "HAPI-1204: Don't know how to handle composite parameter with type of REFERENCE")
+    matches = [match for text in found if (match := _components(parameter, text)) is not None]
+    if not matches:
+        return Nothing()
+    return AnyOf(tuple(matches)) if at_root(parameter) else Composite(parameter.code, tuple(matches))
+
+
+def _components(parameter: Parameter, text: str) -> tuple[Any, ...] | None:
+    """A match for each component; `None` where a value is missing."""
+    values = parts(text, "$")
+    if len(values) > len(parameter.components):
+        raise SearchError(
+            400,
+            "HAPI-1947: Invalid value for composite parameter (only one '$' is valid for this parameter, "
+            f"others must be escaped). Value was: {text}",
         )
-    if at_root(parameter):
-        return AnyOf(tuple(found))
-    return Composite(parameter.code, tuple(found))
+    if len(values) < len(parameter.components) or not all(values):
+        return None
+    pairs = zip(parameter.components, values, strict=True)
+    matches = [_KINDS[component.kind](_standing_for(parameter, component), "", [value]) for component, value in pairs]
+    return None if any(match is None for match in matches) else tuple(matches)
 
 
-def _as_parameter(composite: Parameter, component: Any) -> Parameter:
+def _standing_for(composite: Parameter, component: Component) -> Parameter:
     return Parameter(composite.type, component.code, component.kind, "", "", (), (), "")
 
 
-def _special(parameter: Parameter, modifier: str, alternatives: list[str]) -> Criterion:
-    raise SearchError(400, f"HAPI-0524: The search parameter {parameter.code!r} is not supported")
+_METRES = {
+    "m": 1.0,
+    "km": 1000.0,
+    "cm": 0.01,
+    "[mi_i]": 1609.344,
+    "[ft_i]": 0.3048,
+    "[yd_i]": 0.9144,
+    "[nmi_i]": 1852.0,
+}
+"""Units of length that a distance may have; UCUM gives the factors."""
 
 
-_KINDS: dict[str, Callable[[Parameter, str, list[str]], Criterion]] = {
+def _special(parameter: Parameter, modifier: str, found: list[str]) -> Criterion:
+    return Near(parameter.code, tuple(_place(value) for value in found))
+
+
+def _place(text: str) -> Place:
+    values = [unescaped(value) for value in parts(text, "|")]
+    if len(values) < 2:
+        raise SearchError(
+            400,
+            f"HAPI-1230: Invalid position format '{text}'.  Required format is 'latitude|longitude' or "
+            "'latitude|longitude|distance' or 'latitude|longitude|distance|units'",
+        )
+    numbers = []
+    for value in values[:3]:
+        if _DECIMAL.fullmatch(value) is None:
+            raise SearchError(400, f"HAPI-2308: Invalid lat/lon parameter value: {value}")
+        numbers.append(float(value))
+    unit = values[3] if len(values) > 3 and values[3] else "km"
+    if unit not in _METRES:
+        raise SearchError(
+            400, f"HAPI-2309: Error processing unit '{unit}': The unit '{unit}' is unknown' at position 0"
+        )
+    distance = numbers[2] if len(numbers) > 2 else 0.0
+    if distance < 0:
+        raise SearchError(400, f"HAPI-1233: Invalid near-distance parameter '{distance}' must be >= 0.0")
+    return Place(numbers[0], numbers[1], distance * _METRES[unit])
+
+
+_KINDS: dict[str, Callable[[Parameter, str, list[str]], Criterion | None]] = {
     "token": _token,
     "string": _string,
     "reference": _reference,
@@ -277,34 +356,4 @@ _KINDS: dict[str, Callable[[Parameter, str, list[str]], Criterion]] = {
     "quantity": _quantity,
     "composite": _composite,
     "special": _special,
-}
-
-
-# ---- sorting
-
-
-def sort_keys(type: str, text: str) -> list[SortKey]:
-    """The keys of `_sort`. Raises `SearchError` (400) for one that is no parameter of the type."""
-    keys = []
-    for part in values(text):
-        code = part.removeprefix("-")
-        parameter = parameters(type).get(code)
-        if parameter is None or code in HIDDEN or parameter.kind not in _SORTED:
-            raise SearchError(
-                400,
-                f'HAPI-1194: Unknown _sort parameter value "{code}" for resource type "{type}" (Note: sort parameters '
-                f"values must use a valid Search Parameter). Valid values for this search are: {valid_codes(type)}",
-            )
-        keys.append(SortKey(code, "id" if code == "_id" else _SORTED[parameter.kind], part.startswith("-")))
-    return keys
-
-
-_SORTED: dict[str, Any] = {
-    "token": "keys",
-    "string": "keys",
-    "reference": "keys",
-    "uri": "keys",
-    "date": "dates",
-    "number": "numbers",
-    "quantity": "numbers",
 }

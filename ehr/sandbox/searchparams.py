@@ -61,6 +61,8 @@ class Program:
         for parameter in parameters(type).values():
             if parameter.code not in UNINDEXED:
                 self._add(parameter)
+        self.updated = self.numbers["_lastUpdated", ""]
+        """The number of the space of `_lastUpdated`."""
         self._by_key = {key: list(taken.values()) for key, taken in self._taken.items()}
 
     def rows(self, resource: Json) -> dict[int, Rows]:

@@ -10,20 +10,23 @@ Only as much is sorted as is asked for: the first page of 700,000 hits costs a s
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ehr.sandbox.definitions import parameters
 from ehr.sandbox.index import IntArray
 from ehr.sandbox.overlay import Overlay
+from ehr.sandbox.searchparams import program
+from ehr.sandbox.texttable import TextTable
 
-__all__ = ["Hits", "Matches", "SortKey", "hits"]
+__all__ = ["Hits", "Matches", "SortKey", "hits", "sides"]
 
 Floats = NDArray[np.float64]
+Kind = Literal["id", "dates", "numbers", "keys"]
 _SMALL = 4096
 
 
@@ -36,11 +39,14 @@ class Matches(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """One key of `_sort`."""
+    """One key of `_sort`; with a `target`, the key `beyond` of the resource of that type that the reference names."""
 
     code: str
-    kind: Literal["id", "dates", "numbers", "keys"]
+    kind: Kind
     descending: bool
+    target: str = ""
+    beyond: str = ""
+    beyond_kind: Kind = "keys"
 
 
 class Hits(Sequence[tuple[str, str]]):
@@ -127,13 +133,7 @@ def _select(keys: list[Floats], among: NDArray[np.intp], count: int) -> NDArray[
 
 def _key(overlay: Overlay, type: str, matches: Matches, places: NDArray[np.intp] | None, key: SortKey) -> Floats:
     """The numbers to sort by, for each entry; without a value infinity. Descending keys are negated."""
-    if key.kind == "id":
-        base, new = _ids(overlay, type, matches)
-    elif key.kind == "keys":
-        base, new = _texts(overlay, type, matches, key)
-    else:
-        base = _values(overlay.record.index.space(type, key.code), matches.base, key)
-        new = _values(overlay.index.space(type, key.code), matches.new, key) if len(matches.new) else np.empty(0)
+    base, new = sides(overlay, type, matches, key)
     if key.descending:
         base, new = -base, -new
         base[np.isinf(base)] = np.inf
@@ -141,6 +141,20 @@ def _key(overlay: Overlay, type: str, matches: Matches, places: NDArray[np.intp]
     if places is None:
         return base
     return np.insert(base, places[0], new[places[1]])
+
+
+def sides(overlay: Overlay, type: str, matches: Matches, key: SortKey) -> tuple[Floats, Floats]:
+    """The numbers to sort by ascending, for the rows of the record and for the writes; infinity without a value."""
+    if key.target:
+        return _through(overlay, type, matches, key)
+    if key.kind == "id":
+        return _ids(overlay, type, matches)
+    if key.kind == "keys":
+        return _texts(overlay, type, matches, key)
+    base = _values(overlay.record.index.space(type, key.code), matches.base, key)
+    if not len(matches.new):
+        return base, np.empty(0)
+    return base, _values(overlay.index.space(type, key.code), matches.new, key)
 
 
 def _values(space: Any, rows: IntArray, key: SortKey) -> Floats:
@@ -197,66 +211,15 @@ def _texts(overlay: Overlay, type: str, matches: Matches, key: SortKey) -> tuple
     return table.of(matches.base, key.descending), new
 
 
-class _TextTable:
-    """The texts of a parameter in order, and for each row of the record the place of its smallest and largest."""
-
-    def __init__(self, space: Any, first: int, size: int, by_system: bool) -> None:
-        self._by_system = by_system
-        self._first = first
-        self._low = np.full(size, np.inf)
-        self._high = np.full(size, np.inf)
-        listed: list[tuple[tuple[str, str], IntArray]] = []
-        if space is not None:
-            listed = [(self.text(value, qualifier), rows) for value, qualifier, rows in space.listed()]
-            listed.sort(key=lambda pair: pair[0])
-        self._texts: list[tuple[str, str]] = []
-        placed: list[tuple[int, IntArray]] = []
-        for text, rows in listed:
-            if not self._texts or self._texts[-1] != text:
-                self._texts.append(text)
-            placed.append((len(self._texts) - 1, rows - first))
-        for place, rows in placed:
-            self._high[rows] = place
-        for place, rows in reversed(placed):
-            self._low[rows] = place
-
-    def text(self, value: str, qualifier: str) -> tuple[str, str]:
-        """What a value is sorted by."""
-        return (qualifier, value) if self._by_system else (value, "")
-
-    def of(self, rows: IntArray, largest: bool) -> Floats:
-        """The place of each row's text."""
-        return (self._high if largest else self._low)[rows - self._first]
-
-    def places(self, texts: list[tuple[str, str]]) -> dict[tuple[str, str], float]:
-        """Places for sorted texts of writes: that of an equal text, else between its neighbours, in order."""
-        result: dict[tuple[str, str], float] = {}
-        gap: list[tuple[str, str]] = []
-        at = -1
-        for text in texts:
-            place = bisect_left(self._texts, text)
-            if place < len(self._texts) and self._texts[place] == text:
-                result[text] = float(place)
-                continue
-            if place != at:
-                gap, at = [], place
-            gap.append(text)
-            for number, one in enumerate(gap, 1):
-                result[one] = place - 1 + number / (len(gap) + 1)
-        return result
-
-
-def _table(overlay: Overlay, type: str, code: str) -> _TextTable:
+def _table(overlay: Overlay, type: str, code: str) -> TextTable:
     record = overlay.record
-    first, size = overlay.stretch(type)
     table = record.sort_tables.get((type, code))
     if table is None:
-        from ehr.sandbox.definitions import parameters
-
-        by_system = parameters(type)[code].kind in ("token", "reference")
-        table = _TextTable(record.index.space(type, code), first, size, by_system)
+        first, size = overlay.stretch(type)
+        by_qualifier = parameters(type)[code].kind in ("token", "reference")
+        table = TextTable(record.index.space(type, code), first, size, by_qualifier)
         record.sort_tables[type, code] = table
-    assert isinstance(table, _TextTable)
+    assert isinstance(table, TextTable)
     return table
 
 
@@ -269,3 +232,47 @@ def _ids(overlay: Overlay, type: str, matches: Matches) -> tuple[Floats, Floats]
     before = {id: file.ids_before(type, id) for id in written}
     order = {id: number for number, id in enumerate(sorted(written), 1)}
     return base, np.array([before[id] - 1 + order[id] / (len(order) + 1) for id in written])
+
+
+def _through(overlay: Overlay, type: str, matches: Matches, key: SortKey) -> tuple[Floats, Floats]:
+    """The key of what a reference names: of each row, the smallest (or largest) of its targets."""
+    target, inner = key.target, replace(key, code=key.beyond, target="", beyond="", kind=key.beyond_kind)
+    first, size = overlay.stretch(target)
+    everything = Matches(np.arange(first, first + size, dtype=np.int32), overlay.alive(target))
+    table, written = sides(overlay, target, everything, inner)
+    table = table.copy()
+    table[overlay.hidden(target) - first] = np.inf
+    named = {overlay.written(n).id: value for n, value in zip(everything.new.tolist(), written.tolist(), strict=True)}
+    base = np.full(len(matches.base), np.inf)
+    space = overlay.record.index.space(type, key.code)
+    if space is not None:
+        rows, targets = space.references()
+        inside = (targets >= first) & (targets < first + size)
+        values = table[targets[inside] - first]
+        has = np.isfinite(values)
+        base = _reduced(rows[inside][has], values[has], matches.base, key.descending)
+        for id, value in named.items():
+            place = np.searchsorted(matches.base, intersection(space.exact(id, target), matches.base))
+            base[place] = better(base[place], value, key.descending)
+    new = np.full(len(matches.new), np.inf)
+    number = program(type).numbers[key.code, ""]
+    for at, one in enumerate(matches.new.tolist()):
+        for id, named_type in (overlay.written(one).rows or {}).get(number, ()):
+            row = overlay.base_row(target, id) if named_type == target else None
+            value = named.get(id, np.inf) if row is None else table[row - first]
+            if named_type == target:
+                new[at] = better(new[at : at + 1], float(value), key.descending)[0]
+    return base, new
+
+
+def intersection(one: IntArray, other: IntArray) -> IntArray:
+    """The rows in both."""
+    found: IntArray = np.intersect1d(one, other, assume_unique=True)
+    return found
+
+
+def better(values: Floats, other: float, largest: bool) -> Floats:
+    """The smaller (or larger) of two values, where infinity is none."""
+    if not largest:
+        return np.minimum(values, other)
+    return np.where(np.isinf(values), other, values if np.isinf(other) else np.maximum(values, other))

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -166,6 +166,22 @@ class RecordFile:
         found = self.one("SELECT id FROM resource WHERE row = ?", (row,))
         return "" if found is None else str(found[0])
 
+    def ids(self, rows: list[int]) -> list[str]:
+        """The ids of rows, in their order."""
+        connection = self._connection()
+        try:
+            execute = connection.execute
+            query = "SELECT id FROM resource WHERE row = ?"
+            return [str(execute(query, (row,)).fetchone()[0]) for row in rows]
+        except (sqlite3.DatabaseError, TypeError) as error:
+            raise self._damaged(str(error)) from error
+        finally:
+            self._pool.append(connection)
+
+    def type_of(self, row: int) -> str:
+        """The type of a row."""
+        return next(name for name, (first, size) in self.types.items() if first <= row < first + size)
+
     def bodies(self, first: int, count: int) -> Iterator[tuple[str, bytes]]:
         """Id and body of a stretch of rows, in order."""
         for start in range(first, first + count, _BATCH):
@@ -278,11 +294,11 @@ class StoredKeys:
         query = "SELECT rows FROM posting WHERE space = ? AND value >= ? AND value < ?"
         return self._file.rows(query, self._number, prefix, prefix + "\U0010ffff")
 
-    def containing(self, text: str) -> IntArray:
+    def where(self, wanted: Callable[[str], bool]) -> IntArray:
         if self._values is None:
             query = "SELECT DISTINCT value FROM posting WHERE space = ?"
             self._values = [value for (value,) in self._file.all(query, (self._number,))]
-        return union([self.exact(value, None) for value in self._values if text in value])
+        return union([self.exact(value, None) for value in self._values if wanted(value)])
 
     def qualified(self, qualifier: str) -> IntArray:
         return self._file.rows("SELECT rows FROM posting WHERE space = ? AND qualifier = ?", self._number, qualifier)

@@ -118,13 +118,11 @@ def _zone(text: str | None) -> str:
 
 
 def folded(text: str) -> str:
-    """Text as string searches compare it: upper case, without accents; what is neither ASCII nor a letter is left
-    out.
-    """
+    """Text as string searches compare it: upper case, without accents (marks that take no space of their own)."""
     if text.isascii():
         return text.upper()
     decomposed = unicodedata.normalize("NFD", text)
-    return "".join(c for c in decomposed if c.isascii() or c.isalpha()).upper()
+    return "".join(c for c in decomposed if unicodedata.category(c) != "Mn").upper()
 
 
 def split_reference(text: str) -> tuple[str, str] | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from ehr.sandbox.definitions import Field, codes, elements, fields, primitive, resource_types
+from ehr.sandbox.definitions import Field, codes, element_types, elements, fields, primitive, resource_types
 
 SYSTEMS = ["http://s.example/one", "http://s.example/two"]
 CODES = ["a", "b", "A", "a,b", "x|y", "c$d", "back\\slash"]
@@ -21,9 +22,13 @@ IDS = ["1", "2", "3", "p-1"]
 URIS = ["http://u.example/a", "http://u.example/a/b", "http://u.example/a/b/c", "urn:oid:1.2.3", "http://u.example/a|2"]
 
 
-def random_resource(random: Random, type: str, id: str) -> dict[str, Any]:
-    """A resource of a type: each element is there by chance, and of the right type."""
+def random_resource(random: Random, type: str, id: str, named: Sequence[str] = ()) -> dict[str, Any]:
+    """A resource of a type: each element is there by chance, and of the right type. References name types in `named`
+    where they may.
+    """
     made = {"resourceType": type, "id": id, **_complex(random, type, 0)}
+    if named:
+        _rename(random, type, made, named)
     made["id"] = id
     if random.random() < 0.5:
         made["meta"] = {"lastUpdated": random.choice([d for d in DATES if "T" in d])}
@@ -31,6 +36,21 @@ def random_resource(random: Random, type: str, id: str) -> dict[str, Any]:
             made["meta"]["tag"] = [_complex(random, "Coding", 2)]
             made["meta"]["profile"] = [random.choice(URIS)]
     return made
+
+
+def _rename(random: Random, type: str, made: dict[str, Any], named: Sequence[str]) -> None:
+    """Point references at types that are named, most of them plainly."""
+    for key, value in made.items():
+        field = fields(type).get(key)
+        for item in value if isinstance(value, list) else [value]:
+            if field is None or not isinstance(item, dict):
+                continue
+            if field.type == "Reference":
+                allowed = [t for t in named if t in field.element.targets.get("Reference", named)]
+                if allowed and random.random() < 0.9:
+                    item["reference"] = f"{random.choice(allowed)}/{random.choice(IDS)}"
+            elif field.type in element_types():
+                _rename(random, field.type, item, named)
 
 
 def _complex(random: Random, type: str, depth: int) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import calendar
 import re
 import unicodedata
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
@@ -22,12 +23,15 @@ LOW, HIGH = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 def scan(resources: list[Resource], type: str, query: list[tuple[str, str]]) -> list[str]:
     """The ids of the resources of a type that match, sorted."""
-    return sorted(
-        r["id"] for r in resources if r["resourceType"] == type and all(holds(r, name, value) for name, value in query)
-    )
+    mine = [r for r in resources if r["resourceType"] == type]
+    return sorted(r["id"] for r in mine if all(holds(r, name, value, resources) for name, value in query))
 
 
-def holds(resource: Resource, name: str, text: str) -> bool:
+def holds(resource: Resource, name: str, text: str, world: Sequence[Resource] = ()) -> bool:
+    if name.startswith("_has:"):
+        return is_referred(resource, name, text, world)
+    if "." in name:
+        return refers(resource, name, text, world)
     code, _, modifier = name.partition(":")
     if code == "_id":
         return resource["id"] in text.split(",")
@@ -40,6 +44,35 @@ def holds(resource: Resource, name: str, text: str) -> bool:
         return True
     answers = [answer(parameter, resource, values, modifier, part) for part in alternatives]
     return not any(answers) if modifier == "not" else any(answers)
+
+
+def refers(resource: Resource, name: str, text: str, world: Sequence[Resource]) -> bool:
+    """A chain: one of the resources that it names has what is asked."""
+    head, _, rest = name.partition(".")
+    code, _, asked = head.partition(":")
+    following = rest.partition(".")[0].partition(":")[0]
+    for other in targets(resource, code):
+        type = other.split("/")[0]
+        takes = following.startswith("_") or following in parameters(type)
+        if takes and (not asked or type == asked):
+            found = [r for r in world if f"{r['resourceType']}/{r['id']}" == other]
+            if any(holds(r, rest, text, world) for r in found):
+                return True
+    return False
+
+
+def is_referred(resource: Resource, name: str, text: str, world: Sequence[Resource]) -> bool:
+    """A reverse chain: one of the resources that name it has what is asked."""
+    _, source, code, rest = name.split(":", 3)
+    own = f"{resource['resourceType']}/{resource['id']}"
+    return any(r["resourceType"] == source and own in targets(r, code) and holds(r, rest, text, world) for r in world)
+
+
+def targets(resource: Resource, code: str) -> list[str]:
+    """The local resources that a reference parameter names."""
+    found = extract(resource, parameters(resource["resourceType"])[code].expression)
+    local = [text for value in found for text in references(value) if isinstance(value, dict)]
+    return [text for text in local if re.fullmatch(r"[A-Z]\w+/[^/]+", text)]
 
 
 def rows(parameter: Parameter, values: list[Any], resource: Resource) -> list[Any]:
@@ -123,7 +156,7 @@ def plain(text: str) -> str:
 def fold(text: str) -> str:
     kept = []
     for character in unicodedata.normalize("NFD", text):
-        if ord(character) < 128 or unicodedata.category(character).startswith("L"):
+        if unicodedata.category(character) != "Mn":
             kept.append(character)
     return "".join(kept).upper()
 
@@ -188,10 +221,6 @@ def said(values: list[Any], text: str) -> bool:
         if isinstance(value, dict):
             words += [value.get("text", ""), value.get("display", "")]
             words += [c.get("display", "") for c in value.get("coding", [])]
-            if isinstance(value.get("type"), dict):
-                words.append(value["type"].get("text", ""))
-                if "coding" in value["type"]:
-                    pass  # an identifier's type is searched by its text only
     return any(fold(word).startswith(fold(plain(text))) for word in words if word)
 
 
@@ -319,6 +348,8 @@ def in_time(span: Span, text: str) -> bool:
 
 def composite(parameter: Parameter, resource: Resource, text: str) -> bool:
     parts = re.split(r"(?<!\\)\$", text)
+    if not all(parts):
+        return False
     for item in extract(resource, parameter.expression):
         pairs = []
         for component, part in zip(parameter.components, parts, strict=True):
