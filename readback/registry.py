@@ -1,6 +1,6 @@
 """Suites and agents by name: the one place where a name becomes an object.
 
-A suite is added by a line in `_SUITES`; commands know suites only through `SuiteSource`.
+A suite is added by a line in `SUITES`; commands know suites only through `SuiteSource`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from harness.verdict import Verdict
     from readback.documents import Validation
 
-_SUITES = {"ehr": "readback.suites.ehr"}
+SUITES = {"ehr": "readback.suites.ehr"}
 """Suite -> the module whose `SOURCE` opens it."""
 
 
@@ -119,12 +119,12 @@ AGENT_FORMS = (
 
 def suite_names() -> list[str]:
     """The names of all suites."""
-    return list(_SUITES)
+    return list(SUITES)
 
 
 def suite_source(name: str) -> SuiteSource:
     """The suite of this name. Raises `UnknownNameError`."""
-    if name not in _SUITES:
-        raise UnknownNameError("suite", name, _SUITES, "see readback list suites")
-    source: SuiteSource = import_module(_SUITES[name]).SOURCE
+    if name not in SUITES:
+        raise UnknownNameError("suite", name, SUITES, "see readback list suites")
+    source: SuiteSource = import_module(SUITES[name]).SOURCE
     return source

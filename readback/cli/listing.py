@@ -107,7 +107,7 @@ def tasks(
 def schema(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="The document; without it, all names.")] = None,
 ) -> None:
-    """Print the JSON Schema of a document that Readback writes or reads."""
+    """Print the JSON Schema of a document."""
     from readback.registry import UnknownNameError
     from readback.schemas import NAMES
     from readback.schemas import schema as schema_of

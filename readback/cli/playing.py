@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
 import threading
@@ -147,13 +148,22 @@ def conclude(folder: RunFolder, thresholds: Sequence[Threshold], *, as_json: boo
 
 
 def _say_next(plan: Plan, folder: RunFolder, report: Report) -> None:
-    run = folder.path
+    run, readback = folder.path, _as_called()
     note(f"The run is in {run}, its report in {run / REPORT}.")
     if not report.is_complete:
-        note(f"  go on with what is missing:   readback resume {run}")
-    note(f"  see what failed, and why:     readback show {run} --failed")
+        note(f"  go on with what is missing:   {readback} resume {run}")
+    note(f"  see what failed, and why:     {readback} show {run} --failed")
     if all(isinstance(agent, str) for agent in plan.agents):
-        note(f"  measure a model beside them:  readback run {plan.suite.name} --agent openai:MODEL")
+        note(f"  measure a model beside them:  {readback} run {plan.suite.name} --agent openai:MODEL")
+
+
+def _as_called() -> str:
+    """How this command is called from here: by its name where that is found, else by its path."""
+    called = Path(sys.argv[0])
+    if called.name != "readback" or shutil.which("readback"):
+        return "readback"
+    here = Path.cwd()
+    return str(called.relative_to(here) if called.is_relative_to(here) else called)
 
 
 def show_table(summary: Summary) -> None:

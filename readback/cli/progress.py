@@ -23,14 +23,17 @@ _QUIET, _LONGEST = 2.0, 30.0
 class Meter:
     """How far one piece of work has come. A context manager; `of` is the number of steps, where it is known."""
 
-    def __init__(self, label: str, of: int | None = None, *, unit: str = "") -> None:
+    def __init__(
+        self, label: str, of: int | None = None, *, unit: str = "", now: Callable[[], float] = time.monotonic
+    ) -> None:
         self._label = label
         self._of = of
         self._unit = f" {unit}" if unit else ""
         self._bar: Progress | None = None
         self._row: TaskID | None = None
         self._said = 0
-        self._began = self._spoke = time.monotonic()
+        self._now = now
+        self._began = self._spoke = now()
 
     def __enter__(self) -> Self:
         if is_terminal(sys.stderr):
@@ -66,7 +69,7 @@ class Meter:
             self._bar.update(self._row, completed=done, total=self._of, last=last)
             return
         tenth = done * _LINES // self._of if self._of else 0
-        now = time.monotonic()
+        now = self._now()
         since = now - self._spoke
         if (tenth > self._said and since >= _QUIET) or (self._of and since >= _LONGEST):
             self._said, self._spoke = tenth, now

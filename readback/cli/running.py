@@ -76,7 +76,10 @@ def run(
     allow_external: External = False,
     as_json: Json = False,
 ) -> int:
-    """Run a suite: agents beside the baselines that a score needs."""
+    """Run a suite, with agents or its baselines.
+
+    Without --agent all baselines play; beside agents, those without which a score says little.
+    """
     from harness.estimate import estimate
     from harness.limits import Budget
     from harness.plan import make_plan
@@ -134,7 +137,10 @@ def resume(
     allow_external: External = False,
     as_json: Json = False,
 ) -> int:
-    """Go on with a run: play what is missing or unscored."""
+    """Go on with a run.
+
+    What is missing or unscored is played; on a finished run there is nothing to do.
+    """
     from harness.limits import Budget
     from harness.plan import resume_plan
     from harness.runfolder import RunFolder

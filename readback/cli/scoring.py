@@ -9,7 +9,10 @@ from readback.cli.progress import Meter
 
 
 def score(run: RunPath, fail_under: FailUnder = None, as_json: Json = False) -> int:
-    """Judge a run again from its folder alone: no model, no server, no record."""
+    """Judge a run again from its folder alone.
+
+    No model, no server and no record is needed.
+    """
     from harness.runfolder import RunFolder
     from harness.runner import score as judge_again
     from readback.cli.faults import faults_kept_in

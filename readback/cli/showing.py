@@ -39,7 +39,10 @@ def show(
     full: Annotated[bool, typer.Option("--full", help="Nothing of the episode cut short.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the episodes of a run, or one episode: calls, changes, clauses."""
+    """Show a run's episodes, or one in full.
+
+    An episode is shown with its instruction, calls, changes, and each clause of each verdict.
+    """
     from harness.runfolder import RunFolder
     from readback.summary import read_ledger
 

@@ -22,7 +22,10 @@ def validate(
     seed: Seed = None,
     as_json: Json = False,
 ) -> int:
-    """Prove a suite sound: every baseline does on every task what it must."""
+    """Prove a suite sound.
+
+    Every baseline must do on every task what it is there for.
+    """
     from readback.cli.pages import columns
     from readback.registry import suite_source
     from readback.running import Options

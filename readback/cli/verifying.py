@@ -21,7 +21,10 @@ def verify(
     cases: Annotated[Path, typer.Argument(metavar="CASES.jsonl", help="Cases, one a line; see docs/state.md.")],
     as_json: Json = False,
 ) -> int:
-    """Judge write logs recorded elsewhere: play each on a fork, and say whether it agrees with its stated verdict."""
+    """Judge write logs recorded elsewhere.
+
+    Each is played on a fork, and where it states a verdict, it is said whether that agrees.
+    """
     if not cases.is_file():
         raise Mistake(f"{str(cases)!r} is no file; name a file of cases, one JSON object a line (docs/state.md)")
     from ehr.verify.cases import play, read
