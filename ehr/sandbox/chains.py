@@ -7,6 +7,7 @@ reference names a type and an id: it holds whether its target comes from the rec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,10 +72,18 @@ def chained(overlay: Overlay, type: str, head: str, rest: str, value: str, searc
         raise SearchError(400, f'HAPI-1250: Invalid/unsupported resource type: "{asked}"')
     if rest.count(".") >= LONGEST_CHAIN:
         raise SearchError(400, f"HAPI-1243: Invalid parameter chain: {code}.{rest} has more than {LONGEST_CHAIN} steps")
-    targets = [t for t in ([asked] if asked else _targets(parameter)) if _takes(t, rest)]
-    if not targets:
-        raise SearchError(400, f"HAPI-1243: Invalid parameter chain: {code}.{rest}")
-    return Referring(overlay, code, {target: search(target, rest, value) for target in targets})
+    found: dict[str, Matches] = {}
+    for target in [asked] if asked else _targets(parameter):
+        if _takes(target, rest):
+            with suppress(_NoChainError):  # another target may take what is further on
+                found[target] = search(target, rest, value)
+    if not found:
+        raise _NoChainError(400, f"HAPI-1243: Invalid parameter chain: {code}.{rest}")
+    return Referring(overlay, code, found)
+
+
+class _NoChainError(SearchError):
+    """A chain that no target can take."""
 
 
 def _targets(parameter: Parameter) -> tuple[str, ...]:
@@ -82,9 +91,11 @@ def _targets(parameter: Parameter) -> tuple[str, ...]:
 
 
 def _takes(type: str, name: str) -> bool:
-    """Whether a type has the parameter that a chain goes on with."""
-    code = name.partition(".")[0].partition(":")[0]
-    return code.startswith("_") or code in parameters(type)
+    """Whether a type has the parameter that a chain goes on with, and it may go on further if the chain does."""
+    head, dot, _ = name.partition(".")
+    code = head.partition(":")[0]
+    found = parameters(type).get(code)
+    return code.startswith("_") or (found is not None and (not dot or found.kind == "reference"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +172,7 @@ def reversed_chain(overlay: Overlay, type: str, name: str, value: str, search: S
     if rest.count("_has:") >= LONGEST_CHAIN:
         raise SearchError(400, f"HAPI-1942: Invalid _has parameter syntax: more than {LONGEST_CHAIN} steps")
     plain = rest.partition(".")[0]
-    if not rest.startswith("_has:") and (":" in plain or not _takes(source, plain)):
+    if not rest.startswith("_has:") and (":" in plain or not _takes(source, rest)):
         raise SearchError(400, f"HAPI-1209: Unknown parameter name: {source}:{plain}")
     return Referred(overlay, source, code, search(source, rest, value))
 

@@ -51,8 +51,11 @@ def refers(resource: Resource, name: str, text: str, world: Sequence[Resource]) 
     head, _, rest = name.partition(".")
     code, _, asked = head.partition(":")
     following = rest.partition(".")[0].partition(":")[0]
+    allowed = parameters(resource["resourceType"])[code].targets
     for other in targets(resource, code):
         type = other.split("/")[0]
+        if not asked and type not in allowed and allowed != ("*",):
+            continue
         takes = following.startswith("_") or following in parameters(type)
         if takes and (not asked or type == asked):
             found = [r for r in world if f"{r['resourceType']}/{r['id']}" == other]

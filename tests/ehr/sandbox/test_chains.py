@@ -174,6 +174,13 @@ def test_a_reference_holds_whether_its_target_is_the_records_or_a_writes():
     assert hits(overlay, "Observation?patient.gender=female") == []
 
 
+NO_SUCH_INCLUDE = (
+    'HAPI-2015: Invalid _include parameter value: "Observation:nope". Unknown search parameter "nope" for resource '
+    'type "Observation". Valid search parameters for this search are: [based-on, derived-from, device, encounter, focus, '
+    "has-member, part-of, patient, performer, specimen, subject]"
+)
+
+
 @pytest.mark.parametrize(
     ("query", "says"),
     [
@@ -202,9 +209,7 @@ def test_a_reference_holds_whether_its_target_is_the_records_or_a_writes():
         ("Location?near=x|1", "HAPI-2308: Invalid lat/lon parameter value: x"),
         ("Location?near=1|1|1|xyz", "HAPI-2309: Error processing unit 'xyz'"),
         ("Location?near=1|1|-5|km", "HAPI-1233: Invalid near-distance parameter '-5.0' must be >= 0.0"),
-        ("Observation?_include=Observation:nope", 'HAPI-2015: Invalid _include parameter value: "Observation:nope". '
-         'Unknown search parameter "nope" for resource type "Observation". Valid search parameters for this search are: '
-         "[based-on, derived-from, device, encounter, focus, has-member, part-of, patient, performer, specimen, subject]"),
+        ("Observation?_include=Observation:nope", NO_SUCH_INCLUDE),
         ("Observation?_include=Nope:patient", 'HAPI-2017: Invalid _include parameter value: "Nope:patient". Inval'),
         ("Observation?_include=Observation:patient:Nope", 'HAPI-2016: Invalid _include parameter value: "Observat'),
         ("Observation?_revinclude=Observation", 'HAPI-2018: Invalid _revinclude parameter value: "Observation". '),
