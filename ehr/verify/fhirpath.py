@@ -130,7 +130,13 @@ def _run(node: dict[str, Any], model: Any, resource: Resource) -> Any:
 
     variables = {"context": resource, "resource": resource, "ucum": "http://unitsofmeasure.org"}
     root = [resource]
-    context = {"dataRoot": root, "vars": variables, "model": model, "userInvocationTable": _CORRECTED}
+    context = {
+        "dataRoot": root,
+        "vars": variables,
+        "model": model,
+        "userInvocationTable": _CORRECTED,
+        "traceFn": lambda _label, _items: None,  # it would print
+    }
     return do_eval(context, root, node)  # type: ignore[no-untyped-call]
 
 

@@ -27,6 +27,7 @@ from harness.verdict import Clause, Verdict
 CONFIG = digest({"lens": "message", "version": 1})
 
 _MOST_TEXT = 1_000_000
+_MOST_PAYLOADS = 500  # so many outnumber what any task expects; more can change nothing
 _OBJECT = re.compile(r'\{\s*"')
 _NO_PAYLOAD = ("OperationOutcome", "Parameters", "Bundle")
 
@@ -94,6 +95,8 @@ def _payloads(episode: Episode, written: Sequence[Write]) -> list[dict[str, Any]
     refused = [w.sent for w in creates if not w.accepted]
     payloads = list(acknowledged)
     for said in (found for text in _texts(episode) for found in _said(text)):
+        if len(payloads) >= _MOST_PAYLOADS:
+            break
         if not any(is_same(said, other) for other in [*payloads, *refused]):
             payloads.append(said)
     return payloads

@@ -216,6 +216,11 @@ def test_evaluation_gives_back_the_objects_themselves_and_leaves_the_resource_al
     assert resource == before
 
 
+def test_a_trace_in_an_expression_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert evaluate("status.trace('here') = 'final'", {"resourceType": "Observation", "status": "final"}) == [True]
+    assert capsys.readouterr().out == ""
+
+
 def test_a_resource_without_a_type_is_judged_too() -> None:
     resource: dict[str, Any] = {"status": "final"}
     assert evaluate("status", resource) == ["final"]
