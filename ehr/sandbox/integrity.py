@@ -12,6 +12,7 @@ from typing import Protocol
 
 from ehr.sandbox.body import Tree
 from ehr.sandbox.definitions import resource_types
+from ehr.sandbox.matches import Matched
 from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.references import KEEPS_VERSION, LOGICAL, Link, checked, links, parts, uris
 from ehr.sandbox.versions import Key, Version
@@ -29,7 +30,7 @@ class Surroundings(Protocol):
     def expects(self, key: Key) -> bool:
         """Whether the resource will be there when the write is done."""
 
-    def matching(self, type: str, query: str) -> list[Key]:
+    def matching(self, type: str, query: str) -> Matched:
         """The resources that a match address names."""
 
 
@@ -78,7 +79,7 @@ def _stored_form(link: Link, type: str, around: Surroundings, placeholders: Mapp
     return text if named.base else text.removeprefix("/")
 
 
-def _resolved(text: str, matching: Callable[[str, str], list[Key]]) -> str:
+def _resolved(text: str, matching: Callable[[str, str], Matched]) -> str:
     """`Patient?identifier=x` as the one resource that it matches."""
     head, _, query = text.partition("?")
     type = head.rstrip("/").rpartition("/")[2]
@@ -87,11 +88,11 @@ def _resolved(text: str, matching: Callable[[str, str], list[Key]]) -> str:
         known = "this name is not known in FHIR version"
         raise RefusedError(400, f'HAPI-1684: Unknown resource name "{type}" ({known} "R4")')
     found = matching(type, f"{type}?{query}")
-    if not found:
+    if not found.total:
         raise RefusedError(404, f"HAPI-1091: {shown} - No resources match this search")
-    if len(found) > 1:
+    if found.key is None:
         raise RefusedError(412, f"HAPI-2207: {shown} - Multiple resources match this search")
-    return found[0].reference
+    return found.key.reference
 
 
 def _check(path: str, text: str, around: Surroundings) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from ehr.sandbox.body import Tree, compact
@@ -15,14 +17,29 @@ from ehr.sandbox.versions import Key
 _PROBE = "matched-against-its-own-condition"
 
 
-def matching(state: State, type: str, query: str) -> list[Key]:
-    """The stored resources that a match address names. Raises `RefusedError` (HAPI-0488, HAPI-0518)."""
+class Matched(NamedTuple):
+    """How many resources a match address names, and the one where it is one."""
+
+    total: int
+    key: Key | None
+
+
+def matching(state: State, type: str, query: str, but: Collection[Key] = ()) -> Matched:
+    """The stored resources that a match address names, those aside that are about to go (`but`).
+
+    Raises `RefusedError` (HAPI-0488, HAPI-0518).
+    """
     parameters = _parameters(type, query)
     try:
         found = search(state.overlay, type, parameters)
+        going = [key.id for key in but if key.type == type]
+        count = found.total
+        if going:
+            count -= search(state.overlay, type, [*parameters, ("_id", ",".join(going))]).total
     except SearchError as error:
         raise _refusal(type, query, error) from None
-    return [Key(*match) for match in found.matches]
+    first = [Key(*match) for match in found.matches[: len(going) + 1]]
+    return Matched(count, next((key for key in first if key.id not in going), None) if count == 1 else None)
 
 
 def satisfies(state: State, tree: Tree, query: str) -> bool:

@@ -16,6 +16,7 @@ from ehr.sandbox.diff import differences
 from ehr.sandbox.http import Response
 from ehr.sandbox.intake import receive
 from ehr.sandbox.meta import added, removed
+from ehr.sandbox.operations_everything import everything_of
 from ehr.sandbox.operations_lastn import lastn
 from ehr.sandbox.operations_validate import validate
 from ehr.sandbox.outcome import RefusedError, not_known
@@ -244,6 +245,8 @@ OPERATIONS: dict[tuple[str, str], Operation] = {
     ("system", "$diff"): diff,
     ("instance", "$diff"): diff,
     ("system", "$get-resource-counts"): counts,
+    ("type", "$everything"): everything_of,
+    ("instance", "$everything"): everything_of,
     ("type", "$lastn"): lastn,
     ("type", "$validate"): validate,
     ("instance", "$validate"): validate,

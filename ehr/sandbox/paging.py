@@ -26,12 +26,14 @@ class Listing:
     """What a search found: its id, its parameters, the hits in order, and how many they are.
 
     `total` is `None` where the client asked for so many and no more (`max-results`): then there are no other pages.
+    `included` gives what is to be sent with a page of hits, looked up for each page.
     """
 
     id: str
     parameters: Parameters
     hits: Sequence[tuple[str, str]]
     total: int | None
+    included: Callable[[Sequence[tuple[str, str]]], Sequence[tuple[str, str]]] = lambda page: ()
 
 
 class Pages:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from ehr.sandbox.body import Tree, compact, parse_object, without_version
 from ehr.sandbox.intake import mend
 from ehr.sandbox.integrity import settle_references
-from ehr.sandbox.matches import matching
+from ehr.sandbox.matches import Matched, matching
 from ehr.sandbox.meta import merged
 from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.references import links, parts
@@ -58,10 +58,13 @@ class Plan:
         """The newest version that is stored, whatever this plan does to it."""
         return self.state.versions.current(key)
 
-    def matching(self, type: str, query: str) -> list[Key]:
-        """The stored resources that a match address names. Raises `RefusedError` (HAPI-0488, 0518)."""
-        found = matching(self.state, type, query)
-        return [key for key in found if (version := self.current(key)) is not None and version.body is not None]
+    def matching(self, type: str, query: str) -> Matched:
+        """The stored resources that a match address names, without those that this plan deletes.
+
+        Raises `RefusedError` (HAPI-0488, HAPI-0518).
+        """
+        going = [key for key, versions in self._staged.items() if versions[-1].body is None]
+        return matching(self.state, type, query, going)
 
     # ---- staging
 

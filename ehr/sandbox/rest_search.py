@@ -33,7 +33,8 @@ def search_type(state: State, pages: Pages, call: Call, type: str) -> Response:
     except SearchError as error:
         raise RefusedError(error.status, error.diagnostics, code=error.code) from None
     hits: Sequence[tuple[str, str]] = found.matches if most is None else found.matches[:most]
-    listing = Listing(new_id(state, call), call.query, hits, found.total if most is None else None)
+    total = found.total if most is None else None
+    listing = Listing(new_id(state, call), call.query, hits, total, found.included)
     return paged(state, pages, call, listing)
 
 
@@ -86,20 +87,22 @@ def _path(call: Call) -> str:
 
 
 def _page(state: State, call: Call, listing: Listing, offset: int, count: int, own: str, links: list[Tree]) -> Response:
-    hits = [Key(*hit) for hit in listing.hits[offset : offset + max(count, 0)]]
+    hits = listing.hits[offset : offset + max(count, 0)]
+    entries = [*_entries(state, call, hits, "match"), *_entries(state, call, listing.included(hits), "include")]
     bundle = searchset(
         listing.id,
         state.now,
         total=listing.total,
         links=[{"relation": "self", "url": own}, *links],
-        entries=list(_entries(state, call, hits, "match")),
+        entries=entries,
         subsetted=summarised(call),
     )
     return _answer(call, state, bundle)
 
 
-def _entries(state: State, call: Call, keys: Iterable[Key], mode: str) -> Iterator[Tree]:
-    for key in keys:
+def _entries(state: State, call: Call, hits: Iterable[tuple[str, str]], mode: str) -> Iterator[Tree]:
+    for hit in hits:
+        key = Key(*hit)
         version = state.versions.current(key)
         if version is not None and version.body is not None:
             yield entry(call.address(key.reference), shown(call, served(version)), mode)

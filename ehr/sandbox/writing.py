@@ -64,11 +64,11 @@ def create(plan: Plan, tree: Tree, condition: str | None = None) -> Pending:
     _check_bundle(tree)
     if condition:
         found = plan.matching(type, condition)
-        if len(found) > 1:
-            raise several("CREATE", "0958", type, condition, len(found))
-        if found:
-            existing = Done(found[0], plan.current(found[0]), 200, _matched(plan, found[0], condition))
-            return Pending(found[0], lambda _: existing)
+        if found.total > 1:
+            raise several("CREATE", "0958", type, condition, found.total)
+        if found.key is not None:
+            existing = Done(found.key, plan.current(found.key), 200, _matched(plan, found.key, condition))
+            return Pending(found.key, lambda _: existing)
     key = plan.new_key(type)
     plan.expect(key)
 
@@ -155,16 +155,16 @@ def update_matching(plan: Plan, type: str, condition: str, tree: Tree) -> Pendin
     """The one resource that matches is replaced; where none does, one with an id of the server is made."""
     _check_bundle(tree)
     found = plan.matching(type, condition)
-    if len(found) > 1:
-        raise several("UPDATE", "0988", type, condition, len(found))
-    key = found[0] if found else plan.new_key(type)
+    if found.total > 1:
+        raise several("UPDATE", "0988", type, condition, found.total)
+    key = found.key or plan.new_key(type)
     plan.expect(key)
 
     def finish(placeholders: Mapping[str, str]) -> Done:
         _check_condition(plan, tree, condition)
         version, changed = plan.put(key, tree, placeholders)
         said = f'Successfully conditionally updated resource "{key.reference}/_history/{version.number}"'
-        if not found:
+        if found.key is None:
             detail = "SUCCESSFUL_UPDATE_NO_CONDITIONAL_MATCH"
             said = f'{said}. Created resource because no existing resource matched URL "{condition}". Took 1ms.'
             return Done(key, version, 201, _good(detail, said), _source(tree))
@@ -221,11 +221,11 @@ def patch(plan: Plan, key: Key, apply: Patch, if_match: str | None = None) -> Pe
 def patch_matching(plan: Plan, type: str, condition: str, apply: Patch) -> Pending:
     """The one resource that matches, changed in place."""
     found = plan.matching(type, condition)
-    if len(found) > 1:
-        raise several("PATCH", "0972", type, condition, len(found))
-    if not found:
+    if found.total > 1:
+        raise several("PATCH", "0972", type, condition, found.total)
+    if found.key is None:
         raise RefusedError(404, f'HAPI-0973: Invalid match URL "{condition}" - No resources match this search')
-    return _patching(plan, found[0], apply, condition)
+    return _patching(plan, found.key, apply, condition)
 
 
 def _patching(plan: Plan, key: Key, apply: Patch, condition: str | None) -> Pending:
@@ -272,10 +272,10 @@ def delete(plan: Plan, key: Key) -> Done:
 def delete_matching(plan: Plan, type: str, condition: str) -> Done:
     """The one resource that matches, taken away; several are refused."""
     found = plan.matching(type, condition)
-    if len(found) > 1:
-        raise several("DELETE", "0962", type, condition, len(found))
-    if found:
-        return delete(plan, found[0])
+    if found.total > 1:
+        raise several("DELETE", "0962", type, condition, found.total)
+    if found.key is not None:
+        return delete(plan, found.key)
     said = f'Unable to find resource matching URL "{condition}". Nothing has been deleted.'
     return Done(None, None, 200, issue("warning", "not-found", said, detail="SUCCESSFUL_DELETE_NOT_FOUND"))
 

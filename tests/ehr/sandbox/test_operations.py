@@ -155,6 +155,25 @@ def test_lastn_gives_the_latest_of_each_code_of_one_patient(talk: Talk) -> None:
     assert talk.get("/Observation/$lastn").status == 400
 
 
+# ---- $everything
+
+
+def test_everything_of_a_patient_comes_in_pages(talk: Talk) -> None:
+    for _ in range(3):
+        talk.post("/Observation", {"resourceType": "Observation", "subject": {"reference": "Patient/ada"}})
+    page = talk.get("/Patient/ada/$everything?_count=3").body
+    seen = [e["resource"]["id"] for e in page["entry"]]
+    page = talk.get(page["link"][1]["url"].removeprefix(talk.fork.base)).body
+    seen += [e["resource"]["id"] for e in page["entry"]]
+    assert sorted(seen) == ["1000", "1001", "1002", "ada", "k1"] and page["total"] == 5
+    assert talk.get("/Patient/$everything?_id=ada,ben").body["total"] == 6
+    assert talk.get("/Patient/$everything").status == 400
+    assert (
+        talk.get("/Patient/none/$everything").diagnostics
+        == "HAPI-2841: Resource [[TokenParam[system=,value=none]]] is not known."
+    )
+
+
 # ---- $validate
 
 

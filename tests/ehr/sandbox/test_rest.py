@@ -307,6 +307,19 @@ def test_as_many_results_as_asked_for_and_no_more(talk: Talk) -> None:
     assert talk.get("/Basic", Cache_Control="no-store, max-results=1001").diagnostics.startswith("HAPI-1165: ")
 
 
+def test_what_a_page_refers_to_comes_with_each_page_and_does_not_count(talk: Talk) -> None:
+    for _ in range(3):
+        talk.post("/Observation", {"resourceType": "Observation", "subject": {"reference": "Patient/ben"}})
+    page = talk.get("/Observation?_count=2&_sort=_id&_include=Observation:subject").body
+    modes = [(e["resource"]["id"], e["search"]["mode"]) for e in page["entry"]]
+    assert modes == [("1000", "match"), ("1001", "match"), ("ben", "include")]
+    assert page["total"] == 4 and "_include=Observation%3Asubject" in page["link"][1]["url"]
+    page = follow(talk, page["link"][1]["url"])
+    modes = [(e["resource"]["id"], e["search"]["mode"]) for e in page["entry"]]
+    assert modes[:2] == [("1002", "match"), ("k1", "match")]
+    assert sorted(modes[2:]) == [("ada", "include"), ("ben", "include")]
+
+
 def test_an_offset_pages_through_what_stands_now(talk: Talk) -> None:
     page = talk.get("/Basic?_sort=created&_count=10&_offset=10").body
     assert [e["resource"]["id"] for e in page["entry"]] == [f"b{n}" for n in range(10, 20)]
