@@ -53,6 +53,8 @@ class Hits(Sequence[tuple[str, str]]):
     """The matches of a search in order, as (type, id). Fixed: later writes do not change it."""
 
     def __init__(self, overlay: Overlay, type: str, matches: Matches, keys: Sequence[SortKey]) -> None:
+        self.rows = matches
+        """The rows that match, in the order of the record."""
         self._file = overlay.record.file
         self._type = type
         self._written = {number: overlay.written(number) for number in matches.new.tolist()}
@@ -76,6 +78,13 @@ class Hits(Sequence[tuple[str, str]]):
         place = range(len(self))[index]
         return self._named(int(self._entries[self._first(place + 1)[place]]))
 
+    def places(self) -> Places:
+        """Where each row stands in the order."""
+        order = self._first(len(self))
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        return Places(self.rows, self._entries, place)
+
     def _named(self, entry: int) -> tuple[str, str]:
         if entry < 0:
             return self._type, self._written[-entry - 1].id
@@ -92,6 +101,25 @@ class Hits(Sequence[tuple[str, str]]):
             return self._order
         chosen = _select(self._keys, np.arange(size), count)
         return chosen[np.lexsort([key[chosen] for key in self._keys[::-1]])]
+
+
+class Places:
+    """The place of each matching row in the order of the hits."""
+
+    def __init__(self, rows: Matches, entries: NDArray[np.int64], place: NDArray[np.int64]) -> None:
+        self._rows = rows
+        self._base = place[entries >= 0]
+        written = entries < 0
+        self._new = dict(zip((-1 - entries[written]).tolist(), place[written].tolist(), strict=True))
+
+    def base(self, rows: IntArray) -> NDArray[np.int64]:
+        """The places of rows of the record that match."""
+        found: NDArray[np.int64] = self._base[np.searchsorted(self._rows.base, rows)]
+        return found
+
+    def new(self, rows: IntArray) -> NDArray[np.int64]:
+        """The places of writes that match."""
+        return np.array([self._new[number] for number in rows.tolist()], np.int64)
 
 
 def hits(overlay: Overlay, type: str, matches: Matches, keys: Sequence[SortKey]) -> Hits:

@@ -176,8 +176,8 @@ def test_a_reference_holds_whether_its_target_is_the_records_or_a_writes():
 
 NO_SUCH_INCLUDE = (
     'HAPI-2015: Invalid _include parameter value: "Observation:nope". Unknown search parameter "nope" for resource '
-    'type "Observation". Valid search parameters for this search are: [based-on, derived-from, device, encounter, focus, '
-    "has-member, part-of, patient, performer, specimen, subject]"
+    'type "Observation". Valid search parameters for this search are: [based-on, derived-from, device, encounter, '
+    "focus, has-member, part-of, patient, performer, specimen, subject]"
 )
 
 
