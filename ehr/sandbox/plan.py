@@ -79,9 +79,10 @@ class Plan:
         meta = merged(tree.get("meta", {}), (standing or {}).get("meta", {}))
         content = _with_meta(tree, key, meta)
         if standing is not None and before is not None:
-            known = self.state.versions.touched(key) or key in self._staged
-            if without_version(standing if known else _mended(standing)) == content:
+            mended = _mended(standing)
+            if without_version(mended) == content:
                 return before, False
+            content = _as_it_stood(content, standing, mended)
         number, method = self._number(key, before)
         version = Version(number, compact(stamped(content, number, self.instant)), self.instant, method)
         self._stage(key, version)
@@ -116,7 +117,7 @@ class Plan:
     def check_deletions(self) -> None:
         """Refuse (409) where something that will stand refers to what will be gone."""
         for key, versions in self._staged.items():
-            if not any(version.body is None for version in versions) or versions[-1].body is not None:
+            if versions[-1].body is not None:
                 continue
             for type, id, path in self.state.overlay.referrers(key.type, key.id):
                 referrer = Key(type, id)
@@ -152,6 +153,16 @@ def _with_meta(tree: Tree, key: Key, meta: Tree) -> Tree:
     """The body to compare and to store, its version not yet in it."""
     head: Tree = {"resourceType": key.type, "id": key.id} | ({"meta": meta} if meta else {})
     return head | {name: value for name, value in tree.items() if name not in ("resourceType", "id", "meta")}
+
+
+def _as_it_stood(content: Tree, standing: Tree, mended: Tree) -> Tree:
+    """A new body in which everything that did not change is as it stood, byte for byte.
+
+    A record may hold a body that HAPI would have mended on the way in; a write of one element must not mend the others.
+    """
+    same = {name: standing[name] for name, value in content.items() if name in mended and mended[name] == value}
+    strange = {name: value for name, value in standing.items() if name not in mended and name not in content}
+    return content | {name: value for name, value in same.items() if name != "meta"} | strange
 
 
 def _mended(tree: Tree) -> Tree:

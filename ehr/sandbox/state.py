@@ -63,6 +63,7 @@ class State:
         self.writes: list[Write] = []
         self._setup = setup
         self._ticks = 0
+        self._given = 0
         self._initial: dict[Key, bytes | None] = {}
 
     @cached_property
@@ -113,8 +114,6 @@ class State:
     def next_number(self) -> int:
         """The number that the next resource gets as its id: one sequence over all types."""
         return self._first_id + self._given
-
-    _given = 0
 
     def instant(self, ticks: int = 1) -> str:
         """`lastUpdated` of the next write: the clock and one millisecond for each write so far."""

@@ -66,10 +66,6 @@ class Versions:
             return written[-1] if written else None
         return self._first(key)
 
-    def touched(self, key: Key) -> bool:
-        """Whether the fork has written this resource."""
-        return key in self._written
-
     def add(self, key: Key, version: Version) -> None:
         """A new version, the current one from now on."""
         self._own(key).append(version)
