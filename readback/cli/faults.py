@@ -43,6 +43,8 @@ _NEXT_STEPS = {
     errno.ENAMETOOLONG: "use a shorter name",
 }
 
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
 
 class FaultError(Exception):
     """A fault of ours that was kept already. The message is for the user."""
@@ -63,7 +65,7 @@ def explain(exception: BaseException) -> int:
     sentence = sentence_of(exception)
     if sentence is not None:
         note(f"readback: {sentence}")
-        return USAGE
+        return INCOMPLETE if isinstance(exception, OSError) and exception.errno in _NO_ROOM else USAGE
     note(f"readback: {exception if isinstance(exception, FaultError) else _kept(exception, None)}")
     return INCOMPLETE
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from harness.runfolder import RunFolder
     from harness.runner import Progress, Report
     from harness.suite import Suite
+    from readback.documents import RunDocument
     from readback.registry import SuiteSource
     from readback.running import Options
     from readback.summary import Summary, Threshold
@@ -50,6 +51,23 @@ def thresholds_of(texts: Sequence[str] | None) -> list[Threshold]:
         return [read_threshold(text) for text in texts or ()]
     except ValueError as problem:
         raise Mistake(f"--fail-under: {problem}") from None
+
+
+def described(folder: RunFolder) -> RunDocument:
+    """What `run.json` says. Raises `Mistake` where it lacks what a run needs."""
+    from pydantic import ValidationError
+
+    from readback.documents import RunDocument
+
+    try:
+        return RunDocument.model_validate(dict(folder.about))
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise Mistake(
+            f"{str(folder.path / 'run.json')!r} does not describe a whole run ({where}: {first['msg']}); put back what"
+            " readback run wrote"
+        ) from None
 
 
 @contextmanager

@@ -28,12 +28,14 @@ from readback.cli.options import (
     TaskNames,
 )
 from readback.cli.output import note
-from readback.cli.playing import carry_out, conclude, opened, thresholds_of, warn
+from readback.cli.playing import carry_out, conclude, described, opened, thresholds_of, warn
 
 if TYPE_CHECKING:
     from harness.plan import Plan
     from harness.runfolder import RunFolder
     from harness.suite import Suite
+    from readback.documents import RunDocument
+    from readback.running import CacheMode as Replies
     from readback.running import Options
 
 _RUNS = Path("runs")
@@ -145,24 +147,17 @@ def resume(
     from harness.plan import resume_plan
     from harness.runfolder import RunFolder
     from readback.registry import suite_source
-    from readback.running import Options, agents_of, refuse_to_send_out
+    from readback.running import agents_of, refuse_to_send_out
 
     thresholds = thresholds_of(fail_under)
     purse = Budget(budget)
     with RunFolder.append(run, warn=warn) as folder:
-        if _is_finished(folder):
+        about = described(folder)
+        if _is_finished(folder, about):
             note(f"{run} is finished: there is nothing left to play.")
             return conclude(folder, thresholds, as_json=as_json)
-        source = suite_source(str(folder.about["suite"]))
-        options = Options.model_validate(folder.about["options"])
-        options = options.model_copy(
-            update={
-                "agents": tuple(agent["name"] for agent in folder.about["agents"]),
-                "record": options.record if record is None else str(record),
-                "cache": cache or options.cache,
-                "prices": options.prices if prices is None else str(prices),
-            }
-        )
+        source = suite_source(about.suite)
+        options = _as_before(folder, about, record=record, cache=cache, prices=prices)
         agents = agents_of(options, source, purse)
         with opened(source, options) as ready:
             _refuse_other_record(folder, ready)
@@ -170,6 +165,38 @@ def resume(
                 refuse_to_send_out(ready, agents)
             plan = resume_plan(ready, agents, folder)
             return carry_out(plan, folder, thresholds, jobs=jobs, budget=purse, as_json=as_json)
+
+
+def _as_before(
+    folder: RunFolder,
+    about: RunDocument,
+    *,
+    record: Path | None,
+    cache: Replies | None,
+    prices: Path | None,
+) -> Options:
+    """The options that the run was made with, but for what is said otherwise now."""
+    from pydantic import ValidationError
+
+    from readback.running import Options
+
+    try:
+        before = Options.model_validate(about.options)
+    except ValidationError:
+        raise Mistake(f"the options in {str(folder.path / 'run.json')!r} are none of this version's") from None
+    if record is None and before.record is not None and not Path(before.record).exists():
+        raise Mistake(
+            f"{str(folder.path)!r} was played on the record at {before.record!r}, which is not there; say where it is"
+            " with --record"
+        )
+    return before.model_copy(
+        update={
+            "agents": tuple(agent.name for agent in about.agents),
+            "record": before.record if record is None else str(record),
+            "cache": cache or before.cache,
+            "prices": before.prices if prices is None else str(prices),
+        }
+    )
 
 
 def _refuse_used(out: Path | None) -> None:
@@ -207,12 +234,12 @@ def _writable(folder: Path) -> Path:
     return folder
 
 
-def _is_finished(folder: RunFolder) -> bool:
+def _is_finished(folder: RunFolder, about: RunDocument) -> bool:
     from harness.trace import UNSCORED_ENDINGS
 
     endings = folder.endings()
     scored = all(ending not in UNSCORED_ENDINGS for ending in endings.values())
-    return scored and len(endings) >= folder.about["planned"] and folder.judged() >= endings.keys()
+    return scored and len(endings) >= about.planned and folder.judged() >= endings.keys()
 
 
 def _refuse_other_record(folder: RunFolder, suite: Suite) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from readback.cli.options import FailUnder, Json, RunPath
 from readback.cli.output import note, result
-from readback.cli.playing import REPORT, conclude, say_problems, thresholds_of, warn
+from readback.cli.playing import REPORT, conclude, described, say_problems, thresholds_of, warn
 from readback.cli.progress import Meter
 
 
@@ -20,7 +20,7 @@ def score(run: RunPath, fail_under: FailUnder = None, as_json: Json = False) -> 
 
     thresholds = thresholds_of(fail_under)
     with RunFolder.append(run, warn=warn) as folder, faults_kept_in(folder.path):
-        source = suite_source(str(folder.about["suite"]))
+        source = suite_source(described(folder).suite)
         of = len(folder.endings())
         with Meter("judging", of, unit="episodes") as meter:
             report = judge_again(folder, source.judge, progress=lambda done: meter.at(done))

@@ -6,11 +6,13 @@ import gzip
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from readback.records import default_record
-from tests.readback.command import finished, readback
+from tests.readback.command import Ended, finished, readback
+from tests.support import shared
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +123,130 @@ def test_force_replaces(tmp_path: Path) -> None:
     assert path.read_text() == "precious"
     assert readback("record", "build", "--patients", "1", "--out", path, "--force").code == 0
     assert readback("record", "info", path).code == 0
+
+
+BUNDLE: dict[str, Any] = {
+    "resourceType": "Bundle",
+    "type": "transaction",
+    "entry": [
+        {
+            "fullUrl": "urn:uuid:0a",
+            "resource": {"resourceType": "Patient", "birthDate": "1980-01-01"},
+            "request": {"method": "POST", "url": "Patient"},
+        },
+        {
+            "fullUrl": "urn:uuid:0b",
+            "resource": {
+                "resourceType": "Observation", "status": "final", "code": {"text": "weight"}, "id": "w",
+                "subject": {"reference": "urn:uuid:0a"}, "effectiveDateTime": "2020-05-01T10:00:00+02:00",
+            },
+            "request": {"method": "PUT", "url": "Observation/w"},
+        },
+    ],
+}  # fmt: skip
+
+
+def imported(*arguments: object) -> Ended:
+    return readback("record", "import", *arguments)
+
+
+def test_import_takes_bundles_lines_and_folders_packed_or_not(here: Path) -> None:
+    (here / "in/deep").mkdir(parents=True)
+    (here / "in/bundle.json").write_text(json.dumps(BUNDLE, indent=2))
+    with gzip.open(here / "in/deep/lines.ndjson.gz", "wt") as file:
+        file.write('{"resourceType":"Patient","id":"p2"}\n\n{"resourceType":"Patient","id":"p3"}\n')
+    ended = imported("in", "--json")
+    assert ended.code == 0, ended.err
+    document = ended.document
+    assert document["path"] == "records/in.record"
+    assert document["counts"] == {"Observation": 1, "Patient": 3}
+    assert document["clock"] == "2020-05-01T08:00:00+00:00"
+    assert document["synthetic"] is False
+    assert "warning" not in ended.err, "every reference is resolved"
+    again = imported("in", "--clock", "2021-01-01T00:00:00Z", "--synthetic", "--force", "--json").document
+    assert (again["clock"], again["synthetic"]) == ("2021-01-01T00:00:00Z", True)
+    assert "no: it is not sent to a hosted model" in imported("in", "--force").out
+
+
+def test_a_reference_that_leads_nowhere_is_told(here: Path) -> None:
+    (here / "one.json").write_text(
+        '{"resourceType":"Observation","id":"o","subject":{"reference":"Patient/x"},"issued":"2020-01-01T00:00:00Z"}'
+    )
+    ended = imported("one.json")
+    assert ended.code == 0
+    assert "warning: 1 references name nothing that was loaded, such as Patient/x" in ended.err
+
+
+def test_what_is_exported_is_imported_to_the_same_record(here: Path, small_record: Path) -> None:
+    before = readback("record", "info", small_record, "--json").document
+    assert readback("record", "export", small_record, "--out", "all.ndjson.gz").code == 0
+    after = imported("all.ndjson.gz", "--clock", before["clock"], "--synthetic", "--json").document
+    assert {key: after[key] for key in ("hash", "clock", "synthetic", "counts")} == {
+        key: before[key] for key in ("hash", "clock", "synthetic", "counts")
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "broken.json"),
+        ("{", "broken.json"),
+        ("[]", "broken.json"),
+        (json.dumps({**BUNDLE, "entry": [*BUNDLE["entry"], {"resource": {"id": "x"}}]}), "3"),
+        (json.dumps({**BUNDLE, "entry": [*BUNDLE["entry"], BUNDLE["entry"][1]]}), "Observation/w"),
+        (
+            json.dumps({**BUNDLE, "entry": [{"resource": {"resourceType": "Patient", "id": "not an id!"}}]}),
+            "not an id!",
+        ),
+        (json.dumps({**BUNDLE, "entry": [{"resource": {"resourceType": "Pateint", "id": "x"}}]}), "Pateint"),
+        ('{"resourceType":"Patient","id":"a"}\n{"resourceType":"Pat\n', "2"),
+    ],
+)
+def test_a_broken_entry_is_named_and_nothing_is_loaded(here: Path, text: str, words: str) -> None:
+    (here / "good.ndjson").write_text(
+        '{"resourceType":"Patient","id":"g","meta":{"lastUpdated":"2020-01-01T00:00:00Z"}}'
+    )
+    (here / "broken.json").write_text(text)
+    ended = imported("good.ndjson", "broken.json", "--out", "a.record")
+    assert ended.code == 2
+    assert ended.out == ""
+    assert "broken.json" in ended.sentence
+    assert words in ended.sentence
+    assert not Path("a.record").exists()
+    assert sorted(path.name for path in here.iterdir() if path.is_file()) == ["broken.json", "good.ndjson"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["none.json"], "There is nothing at 'none.json'; name a Bundle, an NDJSON file or a folder of them"),
+        (["empty"], "The folder 'empty' holds no .json, .ndjson or .jsonl file"),
+        (["timeless.json"], "nothing in these files says a time; name the record's present with --clock INSTANT"),
+        (["timeless.json", "--clock", "noon"], "'noon'"),
+        (["timeless.json", "--clock", "2020-01-01"], "'2020-01-01'"),
+        ([], "missing argument"),
+    ],
+)
+def test_a_mistake_at_import_is_one_sentence(here: Path, arguments: list[str], sentence: str) -> None:
+    (here / "empty").mkdir()
+    (here / "timeless.json").write_text('{"resourceType":"Patient","id":"p"}')
+    ended = imported(*arguments)
+    assert ended.code == 2
+    assert sentence in ended.sentence
+    assert not list(here.rglob("*.record"))
+
+
+def test_the_synthea_bundles_load_with_every_reference_and_the_suite_runs_on_them(here: Path) -> None:
+    ended = imported(shared("data", "synthea"), "--synthetic", "--json")
+    assert ended.code == 0
+    assert ended.document["resources"] == 12_268
+    assert ended.document["counts"]["Patient"] == 39
+    assert "warning" not in ended.err
+    ended = readback("run", "ehr", "--record", "records/synthea.record", "--per-template", "1", "--json")
+    assert ended.code == 0
+    rates = {row["agent"]: row["success"]["rate"] for row in ended.document["rows"]}
+    assert rates["oracle"] == 1
+    assert rates["idle"] == 0
 
 
 def test_the_default_record_is_built_once_and_again_where_it_is_damaged(

@@ -313,8 +313,21 @@ def test_resume_wants_the_record_that_the_run_was_played_on(here: Path, small_re
     assert ended.code == 2
     assert "was played on the record" in ended.sentence
     Path("a.record").rename("moved.record")
-    assert readback("resume", "a").sentence.startswith("There is no record at 'a.record'")
+    assert readback("resume", "a").sentence == (
+        "'a' was played on the record at 'a.record', which is not there; say where it is with --record"
+    )
     assert readback("resume", "a", "--record", "moved.record").code == 3
+
+
+@pytest.mark.parametrize("command", ["resume", "score"])
+def test_a_run_whose_description_was_changed_is_named(here: Path, small_record: Path, command: str) -> None:
+    assert readback("run", "ehr", "--record", small_record, *TEMPLATES, "--agent", "idle", "--out", "a").code == 0
+    about = json.loads(Path("a/run.json").read_text())
+    for key in ("suite", "planned", "agents"):
+        Path("a/run.json").write_text(json.dumps({name: value for name, value in about.items() if name != key}))
+        ended = readback(command, "a")
+        assert ended.code == 2
+        assert ended.sentence.startswith(f"'a/run.json' does not describe a whole run ({key}: ")
 
 
 @pytest.mark.parametrize("command", ["resume", "score", "show", "report"])
