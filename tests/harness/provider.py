@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
+import httpx2
+
 Wire = Literal["openai", "anthropic"]
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -55,7 +57,18 @@ Cut = object()
 Hang = object()
 """No reply comes until the provider is closed."""
 
+
+def plain_client() -> httpx2.Client:
+    """A client that reads no certificates, which takes longer than all the rest of a short test."""
+    return httpx2.Client(verify=False)
+
+
 Step = Say | Fail | Raw | object
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
 
 
 class Provider:
@@ -73,6 +86,7 @@ class Provider:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
@@ -81,8 +95,7 @@ class Provider:
             def log_message(self, *args: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
     @property

@@ -21,7 +21,7 @@ from harness.loop import ModelAgent
 from harness.models.exchange import Exchange
 from harness.models.openai import openai_model
 from harness.prices import Prices, read_prices
-from tests.harness.provider import Fail, Provider, Say, Step
+from tests.harness.provider import Fail, Provider, Say, Step, plain_client
 from tests.support import ROOT
 
 REQUEST: dict[str, Any] = {
@@ -182,8 +182,9 @@ print(json.dumps(kept))
 
 def ask(provider: Provider, cache: Cache, repeat: int = 0, prices: Prices | None = None) -> Played:
     model = openai_model(
-        "m", base_url=provider.base_url, environment={}, exchange=Exchange(cache=cache), prices=prices or Prices(())
-    )
+        "m", base_url=provider.base_url, environment={}, exchange=Exchange(cache=cache), prices=prices or Prices(()),
+        http_client=plain_client(),
+    )  # fmt: skip
     with contextlib.closing(model):
         return ModelAgent(model).play(Briefing("How old?", "Count.", "2026-01-15"), [FINISH], repeat=repeat)
 
@@ -227,8 +228,9 @@ def test_what_the_cache_answers_is_not_paid_again(cache: Cache, tmp_path: Path) 
         played = []
         for budget in budgets:
             model = openai_model(
-                "m", base_url=provider.base_url, environment={}, exchange=Exchange(cache=cache), prices=prices
-            )
+                "m", base_url=provider.base_url, environment={}, exchange=Exchange(cache=cache), prices=prices,
+                http_client=plain_client(),
+            )  # fmt: skip
             with contextlib.closing(model):
                 agent = ModelAgent(model, budget=budget)
                 played.append(agent.play(Briefing("How old?", "Count.", "2026-01-15"), [FINISH], repeat=0))

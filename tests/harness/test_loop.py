@@ -28,7 +28,7 @@ from harness.runfolder import RunFolder
 from harness.runner import execute
 from harness.tool import Tool, ToolResult
 from harness.trace import Call, Ending, Text, Usage
-from tests.harness.provider import Fail, Provider, Say
+from tests.harness.provider import Fail, Provider, Say, plain_client
 from tests.harness.tally import TallySuite
 
 BRIEFING = Briefing("Raise the tally to 3.", "Count well.", "2026-01-15T10:15:00+00:00")
@@ -188,7 +188,12 @@ def test_history_is_the_trace() -> None:
 def model_of(provider: Provider, prices: Prices | None = None, **patience: Any) -> Any:
     exchange = Exchange(patience=Patience(**patience), sleep=lambda seconds: None)
     model = openai_model(
-        "m", base_url=provider.base_url, environment={}, prices=prices or Prices(()), exchange=exchange
+        "m",
+        base_url=provider.base_url,
+        environment={},
+        prices=prices or Prices(()),
+        exchange=exchange,
+        http_client=plain_client(),
     )
     with contextlib.closing(model):
         yield model

@@ -24,7 +24,7 @@ from harness.models.openai import OpenAIModel, openai_model
 from harness.prices import Prices, read_prices
 from harness.tool import ToolResult
 from harness.trace import Text, Usage
-from tests.harness.provider import Cut, Fail, Hang, Provider, Raw, Say, Wire
+from tests.harness.provider import Cut, Fail, Hang, Provider, Raw, Say, Wire, plain_client
 
 BRIEFING = Briefing("How old is she?", "Count only what you saw.", "2026-01-15T10:15:00+00:00")
 DONE = Say(calls=[("finish", {"outcome": "done", "answer": ["63"], "note": "n"})])
@@ -67,8 +67,8 @@ class Clock:
 
 def model_at(provider: Provider, *, exchange: Exchange | None = None, **options: Any) -> OpenAIModel | AnthropicModel:
     make: Callable[..., OpenAIModel | AnthropicModel] = openai_model if provider.wire == "openai" else anthropic_model
-    given = {"base_url": provider.base_url, "environment": KEYS, "prices": Prices(()), **options}
-    return make("m", exchange=exchange or Exchange(), **given)
+    given = {"base_url": provider.base_url, "environment": KEYS, "prices": Prices(()), "http_client": plain_client()}
+    return make("m", exchange=exchange or Exchange(), **{**given, **options})
 
 
 def play(provider: Provider, waits: list[float] | None = None, **options: Any) -> Played:
@@ -515,10 +515,12 @@ def test_many_episodes_at_once_share_one_model(wire: Wire) -> None:
         return Say(calls=[("look_up", {"name": "Ada"})]) if len(request["messages"]) < 3 else DONE
 
     provider = Provider(wire, answer)
-    agent = ModelAgent(model_at(provider))
     played: list[Played] = []
-    threads = [threading.Thread(target=lambda: played.append(agent.play(BRIEFING, TOOLS, repeat=0))) for _ in range(16)]
-    with provider:
+    with provider, contextlib.closing(model_at(provider)) as model:
+        agent = ModelAgent(model)
+        threads = [
+            threading.Thread(target=lambda: played.append(agent.play(BRIEFING, TOOLS, repeat=0))) for _ in range(16)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
