@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from readback.cli.options import Json, PerTemplate, RecordPath, Seed, TaskNames
+from readback.cli.options import Json, Limit, PerTemplate, RecordPath, Seed, TaskNames
 from readback.cli.output import document, result
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def tasks(
     record: RecordPath = None,
     seed: Seed = None,
     task: TaskNames = None,
+    limit: Limit = None,
     per_template: PerTemplate = None,
     answers: Annotated[
         bool, typer.Option("--answers", help="In the JSON also what is expected; see that no agent reads it.")
@@ -89,8 +90,9 @@ def tasks(
 
     source = suite_source(suite)
     options = Options(
-        record=None if record is None else str(record), seed=seed, tasks=tuple(task or ()), per_template=per_template
-    )
+        record=None if record is None else str(record), seed=seed, tasks=tuple(task or ()), limit=limit,
+        per_template=per_template,
+    )  # fmt: skip
     with opened(source, options) as ready:
         undrawn = source.undrawn(ready)
         if as_json:

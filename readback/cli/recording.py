@@ -160,6 +160,7 @@ def _write(record: Record, type: str | None, file: IO[bytes]) -> int:
 @contextmanager
 def _whole(path: Path) -> Iterator[IO[bytes]]:
     """A file that appears under its name only when all of it is written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.part")
     try:
         with temporary.open("wb") as raw:

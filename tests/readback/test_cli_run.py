@@ -56,6 +56,15 @@ def test_each_run_has_a_folder_of_its_own(here: Path, small_record: Path) -> Non
     assert sorted(path.name for path in Path("runs").iterdir()) == ["ehr-1", "ehr-2"]
 
 
+def test_two_runs_that_begin_at_once_have_two_folders(here: Path, small_record: Path) -> None:
+    run = ["run", "ehr", "--record", small_record, "--task", "patient-age", "--agent", "idle"]
+    with started(*run, cwd=here) as one, started(*run, cwd=here) as other:
+        for process in (one, other):
+            _, err = process.communicate()
+            assert process.returncode == 0, err
+    assert sorted(path.name for path in Path("runs").iterdir()) == ["ehr-1", "ehr-2"]
+
+
 def test_json_is_the_one_thing_on_stdout_and_every_file_keeps_its_schema(here: Path, small_record: Path) -> None:
     ended = readback("run", "ehr", "--record", small_record, *TEMPLATES, "--out", "a", "--json")
     assert ended.code == 0
