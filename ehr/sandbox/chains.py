@@ -14,7 +14,7 @@ import numpy as np
 
 from ehr.sandbox.criteria import Criterion, Side, intersect
 from ehr.sandbox.definitions import Parameter, parameters, resource_types
-from ehr.sandbox.index import IntArray, no_rows, union
+from ehr.sandbox.index import IntArray, distinct, no_rows, union
 from ehr.sandbox.overlay import Overlay
 from ehr.sandbox.refusals import SearchError, known
 from ehr.sandbox.searchparams import program
@@ -49,7 +49,7 @@ class Ids:
                 row = None if written is None else written.number
             if row is not None:
                 found.append(row)
-        return intersect(np.unique(np.array(found, np.int32)), within)
+        return intersect(distinct(np.sort(np.array(found, np.int32))), within)
 
 
 # ---- forward
@@ -127,7 +127,7 @@ class Referring:
             if within is not None and len(within) * 8 < len(rows):
                 places = np.flatnonzero(np.isin(rows, within))
                 rows, targets = rows[places], targets[places]
-            found.append(np.unique(rows[_among(targets, base)]))
+            found.append(distinct(rows[_among(targets, base)]))
         return intersect(union(found), within)
 
     def _matches(self, type: str, id: str) -> bool:
@@ -190,7 +190,7 @@ class Referred:
     def rows(self, side: Side, within: IntArray | None) -> IntArray:
         """See `Criterion`."""
         found = self._base(side.type) if side.base else self._new(side.type)
-        return intersect(np.unique(np.array(found, np.int32)), within)
+        return intersect(distinct(np.sort(np.array(found, np.int32))), within)
 
     def _base(self, type: str) -> list[int]:
         """Rows of the record."""
@@ -200,7 +200,9 @@ class Referred:
         if space is not None and len(self.matches.base):
             rows, targets = space.references()
             hit = targets[_among(rows, self.matches.base)]
-            found += np.unique(hit[(hit >= first) & (hit < first + size)]).tolist()
+            table = np.zeros(size, np.bool_)
+            table[hit[(hit >= first) & (hit < first + size)] - first] = True
+            found += (np.flatnonzero(table) + first).tolist()
         for id in self._named_by_writes(type):
             row = self.overlay.base_row(type, id)
             if row is not None:

@@ -13,7 +13,18 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ehr.sandbox.index import DateColumns, Index, IntArray, Items, Keys, NumberColumns, PointColumns, no_rows, union
+from ehr.sandbox.index import (
+    DateColumns,
+    Index,
+    IntArray,
+    Items,
+    Keys,
+    NumberColumns,
+    PointColumns,
+    distinct,
+    no_rows,
+    union,
+)
 from ehr.sandbox.values import SearchedDate
 
 __all__ = [
@@ -100,16 +111,6 @@ def subtract(one: IntArray, other: IntArray) -> IntArray:
     place[place == len(other)] = 0
     left: IntArray = one[other[place] != one]
     return left
-
-
-def _distinct(rows: IntArray) -> IntArray:
-    """Sorted rows without repeats."""
-    if len(rows) < 2:
-        return rows
-    new = np.empty(len(rows), np.bool_)
-    new[0] = True
-    np.not_equal(rows[1:], rows[:-1], out=new[1:])
-    return rows if new.all() else rows[new]
 
 
 def _places(columns: DateColumns | NumberColumns | PointColumns, within: IntArray | None) -> Any:
@@ -205,7 +206,7 @@ class DatesMatch:
         columns = space.columns()
         places = _places(columns, within)
         mask = _any([test.mask(columns, places) for test in self.tests])
-        return _distinct(columns.rows[places][mask])
+        return distinct(columns.rows[places][mask])
 
 
 # ---- numbers and quantities
@@ -260,7 +261,7 @@ class NumbersMatch:
         columns = space.columns()
         places = _places(columns, within)
         mask = _any([test.mask(columns, space.units, places) for test in self.tests])
-        return _distinct(columns.rows[places][mask])
+        return distinct(columns.rows[places][mask])
 
 
 def _any(masks: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:
@@ -292,7 +293,7 @@ class Composite:
             items: IntArray | None = None
             for match, part in zip(components, space.parts, strict=True):
                 items = match.of(part, items)
-            found.append(no_rows if items is None else np.unique(owners[items]))
+            found.append(no_rows if items is None else distinct(owners[items]))
         return intersect(union(found), within)
 
 
@@ -343,7 +344,7 @@ class Present:
         if hasattr(space, "present"):
             return intersect(space.present(), within)
         rows = np.sort(space.owners()) if hasattr(space, "owners") else space.columns().rows
-        return intersect(_distinct(rows), within)
+        return intersect(distinct(rows), within)
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,7 +390,7 @@ class Near:
         places = _places(columns, within)
         latitude, longitude = columns.latitude[places], columns.longitude[places]
         mask = _any([_in_box(place, latitude, longitude) for place in self.places])
-        return _distinct(columns.rows[places][mask])
+        return distinct(columns.rows[places][mask])
 
 
 def _in_box(place: Place, latitude: NDArray[np.float64], longitude: NDArray[np.float64]) -> NDArray[np.bool_]:

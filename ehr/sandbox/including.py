@@ -12,7 +12,7 @@ import numpy as np
 
 from ehr.sandbox.criteria import intersect, subtract
 from ehr.sandbox.definitions import parameters, resource_types
-from ehr.sandbox.index import IntArray
+from ehr.sandbox.index import IntArray, distinct
 from ehr.sandbox.overlay import Overlay
 from ehr.sandbox.refusals import SearchError, reference_codes
 from ehr.sandbox.searchparams import program
@@ -136,7 +136,7 @@ def _by_columns(overlay: Overlay, type: str, rows: IntArray) -> Iterator[Name]:
         sources, targets = space.references()
         start, end = np.searchsorted(sources, rows[0]), np.searchsorted(sources, rows[-1], "right")
         sources, targets = sources[start:end], targets[start:end]
-        for target in np.unique(targets[np.isin(sources, rows)]).tolist():
+        for target in distinct(np.sort(targets[np.isin(sources, rows)])).tolist():
             if target >= 0:
                 name = file.type_of(target), file.id(target)
                 if overlay.exists(*name):

@@ -38,6 +38,7 @@ __all__ = [
     "PointColumns",
     "Points",
     "SpaceIndex",
+    "distinct",
     "is_dense",
     "no_rows",
     "union",
@@ -163,6 +164,16 @@ def is_dense(rows: IntArray) -> bool:
     return bool(len(rows)) and int(rows[-1]) - int(rows[0]) + 1 == len(rows) and bool((rows[1:] > rows[:-1]).all())
 
 
+def distinct(rows: IntArray) -> IntArray:
+    """Sorted rows without repeats."""
+    if len(rows) < 2:
+        return rows
+    new = np.empty(len(rows), np.bool_)
+    new[0] = True
+    np.not_equal(rows[1:], rows[:-1], out=new[1:])
+    return rows if new.all() else rows[new]
+
+
 def union(lists: list[IntArray]) -> IntArray:
     """The rows of any of the lists, each sorted."""
     lists = [rows for rows in lists if len(rows)]
@@ -170,8 +181,11 @@ def union(lists: list[IntArray]) -> IntArray:
         return lists[0] if lists else no_rows
     first = min(int(rows[0]) for rows in lists)
     width = max(int(rows[-1]) for rows in lists) - first + 1
+    for rows in lists:
+        if len(rows) == width:  # one that holds all the others
+            return rows
     if width > 64 * sum(map(len, lists)):
-        return np.unique(np.concatenate(lists))
+        return distinct(np.sort(np.concatenate(lists)))
     table = np.zeros(width, np.bool_)
     for rows in lists:
         table[rows - first] = True

@@ -52,10 +52,10 @@ def unescaped(text: str) -> str:
 
 
 def alternatives(text: str) -> list[str]:
-    """The alternatives of a value: split at commas, empty ones left out. Raises `SearchError` for one that is too
-    long.
+    """The alternatives of a value: split at commas, empty ones and repeats left out. Raises `SearchError` for one
+    that is too long.
     """
-    found = [part for part in parts(text, ",") if part]
+    found = [part for part in dict.fromkeys(parts(text, ",")) if part]
     longest = max(map(len, found), default=0)
     if longest > LONGEST:
         raise SearchError(
