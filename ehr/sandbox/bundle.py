@@ -6,12 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ehr.sandbox.body import Number, Tree
-
-SUBSETTED = {
-    "system": "http://terminology.hl7.org/CodeSystem/v3-ObservationValue",
-    "code": "SUBSETTED",
-    "display": "Resource encoded in summary mode",
-}
+from ehr.sandbox.subsetting import SUBSETTED
 
 
 def searchset(

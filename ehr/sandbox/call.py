@@ -14,6 +14,9 @@ Parameters = tuple[tuple[str, str], ...]
 CONTROL = frozenset({"_format", "_pretty"})
 """Parameters that say how to write the answer, on any request."""
 
+SUMMARIES = ("count", "text", "true", "data")
+"""What `_summary` can ask for, but for `false`, which is the usual."""
+
 
 @dataclass(frozen=True)
 class Call:
@@ -75,6 +78,21 @@ class Call:
     def pretty(self) -> bool:
         """HAPI prints for people unless it is told not to."""
         return self.first("_pretty") != "false"
+
+    @cached_property
+    def summary(self) -> str:
+        """`count`, `text`, `true` or `data`, as `_summary` asks; empty where whole resources are to be shown.
+
+        Unknown values are passed over, and of several the first of that order counts. Raises `RefusedError` (HAPI-0304,
+        HAPI-0380) where it cannot be combined with what else is asked.
+        """
+        asked = {part.lower() for value in self.every("_summary") for part in value.split(",")}
+        known = [summary for summary in SUMMARIES if summary in asked]
+        if "text" in known and len(asked & {*SUMMARIES, "false"}) > 1:
+            raise RefusedError(400, "HAPI-0380: Can not combine _summary=text with other values for _summary")
+        if known and any(self.every("_elements")):
+            raise RefusedError(400, "HAPI-0304: Cannot combine the _summary and _elements parameters")
+        return known[0] if known else ""
 
     @property
     def prefer(self) -> str:

@@ -13,7 +13,7 @@ from ehr.sandbox.body import Tree, compact, parse_object, pretty
 from ehr.sandbox.call import Call
 from ehr.sandbox.definitions import parameters, resource_types
 from ehr.sandbox.http import Response
-from ehr.sandbox.rendering import answer
+from ehr.sandbox.rendering import answer, shown
 from ehr.sandbox.state import State
 from ehr.sandbox.tokens import token
 
@@ -55,7 +55,7 @@ def metadata(state: State, call: Call) -> Response:
     text = _text(call.pretty).replace(_BASE, call.base.encode()).replace(_DATE, state.instant(0).encode())
     place = call.address("CapabilityStatement", token("capability"))
     if any(name in ("_summary", "_elements") for name, _ in call.query):
-        return answer(call, 200, parse_object(text), {"Content-Location": place})
+        return answer(call, 200, shown(call, parse_object(text)), {"Content-Location": place})
     return answer(call, 200, text, {"Content-Location": place})
 
 

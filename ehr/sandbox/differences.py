@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-Kind = Literal["intended", "out of reach", "not yet"]
+Kind = Literal["intended", "out of reach"]
 
 
 class Difference(NamedTuple):
@@ -29,7 +29,6 @@ _TIES = Difference("intended", "equal sort keys come in an order that tells noth
 _FORMAT = Difference("out of reach", "JSON is the only format")
 _SNAPSHOT = Difference("intended", "the whole list of hits is fixed by the first page, HAPI fixes only its first 13")
 _INVARIANTS = Difference("out of reach", "`$validate` evaluates no invariants")
-_NOT_YET = Difference("not yet", "comes with the full breadth")
 
 DIFFERENCES: Final[dict[str, Difference]] = {
     **dict.fromkeys(
@@ -75,17 +74,5 @@ DIFFERENCES: Final[dict[str, Difference]] = {
         _PERIOD,
     ),
     **dict.fromkeys(["s-sort-qty", "s-sort-family", "s-sort-name"], _TIES),
-    **dict.fromkeys(
-        [
-            "metadata-summary",
-            "hist-type-elements",
-            "el-elements-two",
-            "el-elements-typed",
-            "el-summary-true",
-            "el-summary-text",
-            "el-read",
-        ],
-        _NOT_YET,
-    ),
 }
 """Case id -> why it differs."""

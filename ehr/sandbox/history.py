@@ -66,7 +66,7 @@ def _answer(state: State, call: Call, past: Past, types: Sequence[str]) -> Respo
     total = len(past) + sum(map(len, held))
     counted = total if since is None and not at else None
     id = token(state.clock, "history", call.number)
-    if asked == 0:
+    if asked == 0 or call.summary == "count":
         return _sent(state, call, history(id, state.now, total=counted, links=(), entries=(), subsetted=True))
     page = past[offset : offset + count]
     start = max(0, offset - len(past))
@@ -111,17 +111,11 @@ def _held(state: State, types: Sequence[str], since: datetime | None) -> list[Se
     """What the record holds of the types, newest first, without what the setup replaces or what was expunged."""
     if not types:
         return []
-    record = Overlay(state.record)
+    record = Overlay(state.record, state.clock)
     for key in {*state.laid, *state.versions.forgotten}:
         record.remove(key.type, key.id)
     dated = () if since is None else (("_lastUpdated", f"ge{since.isoformat(timespec='milliseconds')}"),)
-    undated = (("_lastUpdated:missing", "true"),)
-    held: list[Sequence[tuple[str, str]]] = []
-    for type in types:
-        held.append(search(record, type, [*dated, ("_sort", "-_lastUpdated")]).matches)
-        if since is not None and since <= datetime.fromisoformat(state.clock):
-            held.append(search(record, type, undated).matches)
-    return held
+    return [search(record, type, [*dated, ("_sort", "-_lastUpdated")]).matches for type in types]
 
 
 def _path(call: Call) -> str:

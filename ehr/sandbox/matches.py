@@ -45,7 +45,7 @@ def matching(state: State, type: str, query: str, but: Collection[Key] = ()) -> 
 def satisfies(state: State, tree: Tree, query: str) -> bool:
     """Whether a body that is not stored yet would be found by a match address."""
     type = tree["resourceType"]
-    alone = Overlay(state.record)
+    alone = Overlay(state.record, state.clock)
     alone.put(type, _PROBE, compact(tree | {"id": _PROBE}))
     try:
         found = search(alone, type, [*_parameters(type, query), ("_id", _PROBE)])

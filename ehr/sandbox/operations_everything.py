@@ -34,6 +34,9 @@ def everything_of(state: State, pages: Pages, call: Call, key: Key | None) -> Re
         if not state.overlay.exists(type, id):
             shown = f"TokenParam[system=,value={id}]" if type == "Patient" else f"StringParam[value={id}]"
             raise RefusedError(404, f"HAPI-2841: Resource [[{shown}]] is not known.")
-    types = {type for value in call.every("_type") for type in value.split(",") if type in resource_types()} or None
+    types = {type for value in call.every("_type") for type in value.split(",") if type} or None
+    unknown = sorted((types or set()).difference(resource_types()))
+    if unknown:
+        raise RefusedError(404, f"HAPI-2197: Unknown resource type '{unknown[0]}' in _type parameter.")
     hits = everything(state.overlay, names, types)
-    return paged(state, pages, call, Listing(new_id(state, call), call.query, hits, len(hits)))
+    return paged(state, pages, call, Listing(new_id(state, call), key.type, call.query, hits, len(hits)))

@@ -6,13 +6,13 @@ Here the filters hold, and a patient must be named.
 
 from __future__ import annotations
 
-from ehr.sandbox.body import Tree, parse_object
 from ehr.sandbox.call import CONTROL, Call
 from ehr.sandbox.http import Response
+from ehr.sandbox.latest import lastn as latest
 from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.paging import Listing, Pages
 from ehr.sandbox.rest_search import new_id, paged
-from ehr.sandbox.search import SearchError, search
+from ehr.sandbox.search import SearchError
 from ehr.sandbox.state import State
 from ehr.sandbox.versions import Key
 
@@ -28,26 +28,7 @@ def lastn(state: State, pages: Pages, call: Call, key: Key | None) -> Response:
     if not (most.isascii() and most.isdigit()) or not 0 < int(most[:9]) < 10**8:
         raise RefusedError(400, f"Invalid max value: {most}: expected a positive number")
     try:
-        found = search(state.overlay, "Observation", [*asked, ("_sort", "-date")])
+        hits = latest(state.overlay, asked, int(most))
     except SearchError as error:
         raise RefusedError(error.status, error.diagnostics, code=error.code) from None
-    groups: dict[frozenset[str], list[tuple[str, str]]] = {}
-    for type, id in found.matches:
-        body = state.overlay.get(type, id)
-        if body is not None:
-            group = groups.setdefault(_codes(parse_object(body)), [])
-            if len(group) < int(most):
-                group.append((type, id))
-    hits = [hit for group in groups.values() for hit in group]
-    return paged(state, pages, call, Listing(new_id(state, call), call.query, hits, len(hits)))
-
-
-def _codes(tree: Tree) -> frozenset[str]:
-    """What makes two observations the same kind: their codings, or the text where there are none."""
-    code = tree.get("code")
-    if not isinstance(code, dict):
-        return frozenset()
-    codings = [c for c in code.get("coding", []) if isinstance(c, dict)]
-    return frozenset(f"{c.get('system', '')}|{c.get('code', '')}" for c in codings) or frozenset(
-        [str(code.get("text"))]
-    )
+    return paged(state, pages, call, Listing(new_id(state, call), key.type, call.query, hits, len(hits)))

@@ -23,13 +23,14 @@ _MOST = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a search found: its id, its parameters, the hits in order, and how many they are.
+    """What a search of a type found: its id, its parameters, the hits in order, and how many they are.
 
     `total` is `None` where the client asked for so many and no more (`max-results`): then there are no other pages.
     `included` gives what is to be sent with a page of hits, looked up for each page.
     """
 
     id: str
+    type: str
     parameters: Parameters
     hits: Sequence[tuple[str, str]]
     total: int | None

@@ -12,6 +12,7 @@ from typing import Any
 from ehr.sandbox.body import Tree, compact, pretty
 from ehr.sandbox.call import Call
 from ehr.sandbox.http import Request, Response
+from ehr.sandbox.subsetting import subsetted
 
 SERVER = "HAPI FHIR 8.8.0 REST Server (FHIR Server; FHIR 4.0.1/R4)"
 """Whose behaviour this server has; sent as HAPI sends it, since clients ask for it."""
@@ -32,12 +33,19 @@ def answer(call: Call, status: int, tree: Any = None, headers: Mapping[str, str]
 
 def summarised(call: Call) -> bool:
     """Whether resources are shown in a summary that is marked on the Bundle too."""
-    return (call.first("_summary") or "") in ("true", "text", "data", "count")
+    return call.summary in ("count", "true", "data")
 
 
-def shown(call: Call, tree: Tree) -> Tree:
-    """A resource as `_summary` or `_elements` asks for it."""
-    return tree
+def shown(call: Call, tree: Tree, about: str = "") -> Tree:
+    """A resource as `_summary` or `_elements` asks for it.
+
+    Elements without a type in front are those of the type that the request is `about`, or of any.
+    """
+    elements = call.every("_elements")
+    if not elements and not call.summary:
+        return tree
+    matched = about in ("", tree["resourceType"])
+    return subsetted(tree, summary=call.summary, elements=elements, matched=matched)
 
 
 def raw(call: Call, body: bytes, content_type: str, headers: Mapping[str, str] | None = None) -> Response:

@@ -52,8 +52,7 @@ class Server:
     # ---- addresses
 
     def _route(self, call: Call) -> Response:
-        if call.first("_summary") is not None and call.first("_elements") is not None:
-            raise RefusedError(400, "HAPI-0304: Cannot combine the _summary and _elements parameters")
+        _ = call.summary  # refused before anything is written
         segments = call.segments
         if not segments:
             return self._base(call)

@@ -34,7 +34,7 @@ def search_type(state: State, pages: Pages, call: Call, type: str) -> Response:
         raise RefusedError(error.status, error.diagnostics, code=error.code) from None
     hits: Sequence[tuple[str, str]] = found.matches if most is None else found.matches[:most]
     total = found.total if most is None else None
-    listing = Listing(new_id(state, call), call.query, hits, total, found.included)
+    listing = Listing(new_id(state, call), type, call.query, hits, total, found.included)
     return paged(state, pages, call, listing)
 
 
@@ -50,7 +50,7 @@ def paged(state: State, pages: Pages, call: Call, listing: Listing) -> Response:
         own = call.address(*call.segments)
     else:
         own = self_address(call.base + _path(call), call.query)
-    if count == 0 or call.first("_summary") == "count":
+    if count == 0 or call.summary == "count":
         return _answer(call, state, searchset(listing.id, state.now, total=len(listing.hits), subsetted=True))
     if call.first("_offset") is not None:
         offset = offset_of(call.first("_offset"))
@@ -88,7 +88,10 @@ def _path(call: Call) -> str:
 
 def _page(state: State, call: Call, listing: Listing, offset: int, count: int, own: str, links: list[Tree]) -> Response:
     hits = listing.hits[offset : offset + max(count, 0)]
-    entries = [*_entries(state, call, hits, "match"), *_entries(state, call, listing.included(hits), "include")]
+    entries = [
+        *_entries(state, call, listing.type, hits, "match"),
+        *_entries(state, call, listing.type, listing.included(hits), "include"),
+    ]
     bundle = searchset(
         listing.id,
         state.now,
@@ -100,12 +103,12 @@ def _page(state: State, call: Call, listing: Listing, offset: int, count: int, o
     return _answer(call, state, bundle)
 
 
-def _entries(state: State, call: Call, hits: Iterable[tuple[str, str]], mode: str) -> Iterator[Tree]:
+def _entries(state: State, call: Call, about: str, hits: Iterable[tuple[str, str]], mode: str) -> Iterator[Tree]:
     for hit in hits:
         key = Key(*hit)
         version = state.versions.current(key)
         if version is not None and version.body is not None:
-            yield entry(call.address(key.reference), shown(call, served(version)), mode)
+            yield entry(call.address(key.reference), shown(call, served(version), about), mode)
 
 
 def _answer(call: Call, state: State, bundle: Tree) -> Response:

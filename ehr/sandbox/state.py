@@ -69,7 +69,7 @@ class State:
     @cached_property
     def overlay(self) -> Overlay:
         """The record with the setup laid over it and everything written since."""
-        overlay = Overlay(self.record)
+        overlay = Overlay(self.record, self.clock)
         for body in self._laid:
             resource = orjson.loads(body)
             overlay.put(resource["resourceType"], resource["id"], body)
@@ -88,7 +88,8 @@ class State:
     @cached_property
     def versions(self) -> Versions:
         """Every version of every resource."""
-        return Versions(self.overlay.get, self.instant(0))
+        start, beginning = shifted(self.clock, 0), shifted(self.record.clock, 0)
+        return Versions(self.overlay.get, lambda key: start if key in self.laid else beginning)
 
     def overlay_keys(self) -> list[Key]:
         """The resources that were laid or written over the record, whether they stand or not."""

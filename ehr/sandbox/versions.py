@@ -1,7 +1,8 @@
 """The resources of a fork by version: what each was, when it came to be, and what the server hands out.
 
 A record's own resource is version 1 (or what its `meta.versionId` says), written when its `meta.lastUpdated` says, else
-at the record's clock. Only what is written in the fork is kept here; the rest is looked up when it is asked for.
+at the record's clock, and one of the setup at the fork's. Only what is written in the fork is kept here; the rest is
+looked up when it is asked for.
 """
 
 from __future__ import annotations
@@ -40,11 +41,15 @@ class Version:
 
 
 class Versions:
-    """Every version of every resource of a fork. `stored` looks a body up in what stood before the first write."""
+    """Every version of every resource of a fork.
 
-    def __init__(self, stored: Callable[[str, str], bytes | None], clock: str) -> None:
+    `stored` looks a body up in what stood before the first write; `since` says since when one has stood that does not
+    say so itself.
+    """
+
+    def __init__(self, stored: Callable[[str, str], bytes | None], since: Callable[[Key], str]) -> None:
         self._stored = stored
-        self._clock = clock
+        self._since = since
         self._written: dict[Key, list[Version]] = {}
         self.timeline: list[tuple[Key, Version]] = []
         """What was written and not forgotten, oldest first."""
@@ -97,7 +102,7 @@ class Versions:
 
     def _first(self, key: Key) -> Version | None:
         body = self._stored(key.type, key.id)
-        return None if body is None else first_version(body, self._clock)
+        return None if body is None else first_version(body, self._since(key))
 
     def written_keys(self) -> list[Key]:
         """The resources that the fork has written."""

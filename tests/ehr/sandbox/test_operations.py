@@ -168,6 +168,9 @@ def test_everything_of_a_patient_comes_in_pages(talk: Talk) -> None:
     assert sorted(seen) == ["1000", "1001", "1002", "ada", "k1"] and page["total"] == 5
     assert talk.get("/Patient/$everything?_id=ada,ben").body["total"] == 6
     assert talk.get("/Patient/$everything").status == 400
+    assert talk.get("/Patient/ada/$everything?_type=Encounter").body["total"] == 1
+    refused = talk.get("/Patient/ada/$everything?_type=Encounter,Nope")
+    assert (refused.status, refused.diagnostics) == (404, "HAPI-2197: Unknown resource type 'Nope' in _type parameter.")
     assert (
         talk.get("/Patient/none/$everything").diagnostics
         == "HAPI-2841: Resource [[TokenParam[system=,value=none]]] is not known."
