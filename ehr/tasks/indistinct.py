@@ -30,10 +30,13 @@ _NEARLY_ALWAYS = 0.9
 
 def tell_tales(suite: EhrSuite) -> Iterator[tuple[str | None, str]]:
     """What gives planted rows away: the task (None where it is all of them together), and one sentence."""
-    ward = Ward(suite.record)
+    ward = suite.ward
     planted: dict[str, dict[str, Resource]] = defaultdict(dict)
     for task in suite.tasks:
         for row in task.setup:
+            if "resourceType" not in row or "id" not in row:
+                yield task.id, f"a planted row has no type or no id: {sorted(row)!r}"
+                continue
             if row["id"] in planted[row["resourceType"]]:
                 continue
             planted[row["resourceType"]][row["id"]] = row

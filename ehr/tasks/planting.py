@@ -23,6 +23,7 @@ from ehr.tasks.ward import Person, Resource
 
 _LONG_DECIMALS = 4
 _TRIES = 20
+_MANY = 20
 _LOADED_LATER = timedelta(days=1)
 _CATEGORIES = {"laboratory": "Laboratory", "vital-signs": "Vital Signs"}
 
@@ -56,16 +57,17 @@ def new_ids(drawing: Drawing, type: str, number: int) -> list[str]:
 
 def made_like(
     drawing: Drawing, person: Person, type: str, id: str, skeleton: Resource, at: datetime,
-    *suits: Callable[[Resource], bool],
+    *suits: tuple[object, Callable[[Resource], bool]],
 ) -> Resource:  # fmt: skip
     """A copy for the person of one of the record's rows of a type: one that suits, or suits the next best, or any.
 
-    A row is taken only if nothing of it leads into another chart; where there is none, the skeleton is. What the caller
-    then sets is what the row says; what is left is what such rows look like in this record.
+    Each of `suits` is a test of rows with a key that names it. A row is taken only if nothing of it leads into another
+    chart; where there is none, the skeleton is. What the caller then sets is what the row says; what is left is what
+    such rows look like in this record.
     """
     dice = drawing.dice_of(id)
-    rows = _of_one_chart(drawing, type)
-    for fitting in (*([row for row in rows if suit(row)] for suit in suits), rows):
+    for key, suit in (*suits, ("any", lambda row: True)):
+        fitting = _fitting(drawing, type, key, suit)
         start = dice.below(len(fitting) or 1)
         for example in (*fitting[start : start + _TRIES], *fitting[:_TRIES]):
             made = clone(example, drawing.ward, dice, person, id, at=at)
@@ -74,13 +76,15 @@ def made_like(
     return clone({"resourceType": type, **skeleton}, drawing.ward, dice, person, id, at=at)
 
 
-def _of_one_chart(drawing: Drawing, type: str) -> list[Resource]:
-    """The record's rows of a type that refer to nothing but their patient, an encounter, staff and places."""
+def _fitting(drawing: Drawing, type: str, key: object, suit: Callable[[Resource], bool]) -> list[Resource]:
+    """The record's rows of a type that suit and refer to nothing but their patient, an encounter, staff and places."""
+    ward = drawing.ward
 
-    def rows() -> list[Resource]:
-        return [row for row in drawing.ward.examples(type) if not leads_elsewhere(row)]
+    def of_one_chart() -> list[Resource]:
+        return [row for row in ward.examples(type) if not leads_elsewhere(row)]
 
-    return drawing.ward.once(("of one chart", type), rows)
+    rows = ward.once(("of one chart", type), of_one_chart)
+    return ward.once(("fitting", type, key), lambda: [row for row in rows if suit(row)])
 
 
 def stamped(drawing: Drawing, resource: Resource, known: datetime) -> Resource:
@@ -102,15 +106,14 @@ def stamped(drawing: Drawing, resource: Resource, known: datetime) -> Resource:
 
 def places(drawing: Drawing, measure: Measure, unit: Unit) -> int:
     """How many decimals the record's values of a measure have; the measure's own where it has none."""
-    values = [row["valueQuantity"]["value"] for row in _examples(drawing, measure, unit)]
-    if not values:
-        return unit.places
-    return max(max(0, -int(Decimal(str(value)).as_tuple().exponent)) for value in values[:200])
+    values = [row["valueQuantity"]["value"] for row in _examples(drawing, measure, unit)[:200]]
+    seen = max((max(0, -int(Decimal(str(value)).as_tuple().exponent)) for value in values), default=0)
+    return seen if len(values) >= _MANY else max(seen, unit.places)
 
 
 def _observation(drawing: Drawing, person: Person, measure: Measure, row: Row, id: str) -> Resource:
     unit, dice = row.unit or measure.unit, drawing.dice_of(id)
-    examples = _examples(drawing, measure, unit)
+    examples = [found for found in _examples(drawing, measure, unit) if _is_as_high(found, row.value)]
     if examples:
         near = sorted(examples, key=lambda found: abs(found["valueQuantity"]["value"] - row.value))[:5]
         made = clone(dice.pick(near), drawing.ward, dice, person, id, at=row.at)
@@ -145,12 +148,11 @@ def _unlike(
     drawing: Drawing, person: Person, measure: Measure, unit: Unit, id: str, at: datetime, value: float
 ) -> Resource:
     """A row of a measure that the record does not have, made like another of its category that is as high or low."""
-    flag = _flag(unit, value)
+    flag = _flag(unit.reference, value)
 
-    def suits(found: Resource) -> bool:
+    def is_like_it(found: Resource) -> bool:
         is_alike = measure.category in truth.codes((found.get("category") or [{}])[0])
-        flags = {code[0] for code in truth.codes((found.get("interpretation") or [{}])[0])}
-        return _is_plain(found) and is_alike and flags == flag
+        return is_alike and _marks(found) == flag and _is_plain(found)
 
     concept = {"coding": [{"system": LOINC, "code": unit.code, "display": unit.display}], "text": measure.label}
     skeleton: Resource = {
@@ -160,7 +162,7 @@ def _unlike(
         "code": concept, "subject": {"reference": person.reference},
         "effectiveDateTime": drawing.clock, "issued": drawing.clock,
     }  # fmt: skip
-    made = made_like(drawing, person, "Observation", id, skeleton, at, suits)
+    made = made_like(drawing, person, "Observation", id, skeleton, at, ((measure.category, *flag), is_like_it))
     for name in ("component", "valueString", "valueCodeableConcept", "dataAbsentReason", "note"):
         made.pop(name, None)
     if measure.category not in truth.codes((made.get("category") or [{}])[0]):
@@ -174,8 +176,21 @@ def _unlike(
     return made
 
 
-def _flag(unit: Unit, value: float) -> set[str]:
-    low, high = unit.reference
+def _is_as_high(found: Resource, value: float) -> bool:
+    """Whether the row's mark for high or low, or that it has none, fits this value in the row's own range."""
+    ranges = found.get("referenceRange")
+    if not ranges:
+        return "interpretation" not in found
+    low, high = (ranges[0].get(end, {}).get("value") for end in ("low", "high"))
+    return _marks(found) == _flag((low, high), value)
+
+
+def _marks(found: Resource) -> set[str]:
+    return {code[0] for code in truth.codes((found.get("interpretation") or [{}])[0])}
+
+
+def _flag(reference: tuple[float | None, float | None], value: float) -> set[str]:
+    low, high = reference
     if high is not None and value > high:
         return {"H"}
     return {"L"} if low is not None and value < low else set()

@@ -39,7 +39,7 @@ def medication(
     def suits(row: Resource) -> bool:
         return row.get("status") == status and is_simple(row)
 
-    made = made_like(drawing, person, "MedicationRequest", id, skeleton, at, suits, is_simple)
+    made = made_like(drawing, person, "MedicationRequest", id, skeleton, at, (status, suits), ("simple", is_simple))
     made.pop("medicationReference", None)
     made |= {"status": status, "intent": "order", "medicationCodeableConcept": _drug_concept(drug)}
     made["dosageInstruction"] = [_dosage(drug, dose or drug.dose)]
@@ -56,7 +56,7 @@ def problem(
     def suits(row: Resource) -> bool:
         return clinical in truth.codes(row.get("clinicalStatus")) and "onsetDateTime" in row
 
-    made = made_like(drawing, person, "Condition", id, skeleton, at, suits)
+    made = made_like(drawing, person, "Condition", id, skeleton, at, (clinical, suits))
     if clinical != "resolved":
         made.pop("abatementDateTime", None)
     made["code"] = coded(what)
@@ -79,7 +79,7 @@ def allergy(
     def suits(row: Resource) -> bool:
         return category in row.get("category", ()) and "recordedDate" in row and ("reaction" in row) == bool(reaction)
 
-    made = made_like(drawing, person, "AllergyIntolerance", id, skeleton, at, suits)
+    made = made_like(drawing, person, "AllergyIntolerance", id, skeleton, at, ((category, bool(reaction)), suits))
     made.pop("note", None)
     made |= {"category": [category], "code": coded(what)}
     made |= _statuses("allergyintolerance-clinical", "allergyintolerance-verification", clinical, verification)
@@ -103,7 +103,7 @@ def request(
     def suits(row: Resource) -> bool:
         return row.get("status") == status and row.get("intent") == "order"
 
-    made = made_like(drawing, person, "ServiceRequest", id, skeleton, at, suits)
+    made = made_like(drawing, person, "ServiceRequest", id, skeleton, at, (status, suits))
     for name in ("note", "occurrencePeriod", "occurrenceTiming"):
         made.pop(name, None)
     made |= {"status": status, "intent": "order", "code": {**coded(what), "text": text or what.display}}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from ehr.tasks import truth
@@ -21,6 +21,7 @@ from ehr.tasks.ward import Person
 
 HOUR = timedelta(hours=1)
 _SOON = timedelta(minutes=25)
+_EARLY, _LATE = (limit.replace(tzinfo=UTC) for limit in (datetime.min, datetime.max))
 
 
 @dataclass(frozen=True)
@@ -94,16 +95,14 @@ def apart(drawing: Drawing, measure: Measure, values: Sequence[float], gap: floa
 def is_quiet(drawing: Drawing, measure: Measure, since: datetime) -> Callable[[Person], bool]:
     """Whether a person has no row of a measure, of whatever status, from `since` on: what `person(fits=...)` takes."""
 
-    def fits(person: Person) -> bool:
-        wanted = set(measure.codes)
-        for row in drawing.ward.chart(person, "Observation"):
-            if truth.codes(row["code"]) & wanted:
-                at = truth.taken(row)
-                if at is None or at >= since:
-                    return False
-        return True
+    wanted = frozenset(measure.codes)
 
-    return fits
+    def last(person: Person) -> datetime:
+        rows = drawing.ward.chart(person, "Observation")
+        times = [truth.taken(row) for row in rows if not wanted.isdisjoint(truth.codes(row["code"]))]
+        return max((_LATE if at is None else at for at in times), default=_EARLY)
+
+    return lambda person: drawing.ward.once(("last", person.id, wanted), lambda: last(person)) < since
 
 
 def spread(drawing: Drawing, low: timedelta, high: timedelta) -> timedelta:

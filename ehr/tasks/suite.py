@@ -34,7 +34,10 @@ Unit = tuple[Task, ...]
 
 
 class EhrSuite:
-    """Tasks over one record. `undrawn` names the templates that could not be drawn, each with the reason."""
+    """Tasks over one record. `undrawn` names the templates that could not be drawn, each with the reason.
+
+    `library` are the templates that the tasks are of, `ward` the record as they see it.
+    """
 
     name = NAME
 
@@ -46,8 +49,10 @@ class EhrSuite:
         seed: int,
         undrawn: Mapping[str, str],
         library: Mapping[str, Template] | None = None,
+        ward: Ward | None = None,
     ) -> None:
         self.library = all_templates() if library is None else library
+        self.ward = ward or Ward(record)
         self.record = record
         self.tasks = tuple(tasks)
         self.seed = seed
@@ -126,7 +131,7 @@ def draw_suite(
     kept = _limited(pools, limit) if limit else [task for pool in pools for unit in pool.units for task in unit]
     progress("", len(pools), len(pools))
     undrawn = {pool.template.name: pool.reason for pool in pools if pool.reason}
-    return EhrSuite(record, kept, seed=seed, undrawn=undrawn, library=known)
+    return EhrSuite(record, kept, seed=seed, undrawn=undrawn, library=known, ward=ward)
 
 
 class _Pool:

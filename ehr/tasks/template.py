@@ -40,6 +40,9 @@ TRAPS: Mapping[str, str] = {
 """Every trap by name. `baselines.NEAR_ORACLES` says who falls into which."""
 
 
+_NOBODY = "nobody of {number} people aged {ages[0]} to {ages[1]} has what it needs"
+
+
 class CannotDrawError(Exception):
     """A template cannot be drawn on this record; the message says why, for the user."""
 
@@ -151,12 +154,14 @@ class Drawing:
         """Somebody of the record whom this template has not used, of these ages, and who `fits`.
 
         With `namesake`, somebody new with the name of such a person, and another birth date. Where nobody fits,
-        somebody new. With `everyone`, nobody new: raises `CannotDrawError` instead.
+        somebody new. With `everyone`, nobody new in that case: raises `CannotDrawError`.
         """
-        people = [p for p in self.ward.people if ages[0] <= age(p.birth_date, self.today) <= ages[1]]
+        people = [p for p in self._somebody() if ages[0] <= age(p.birth_date, self.today) <= ages[1]]
         if namesake:
             order = self.dice.shuffled([person for person in people if self.ward.has_own_name(person)])
             double = next((person for person in order if fits is None or fits(person)), None)
+            if double is None and everyone:
+                raise CannotDrawError(_NOBODY.format(number=len(people), ages=ages))
             return namesake_of(double or (order or self._somebody())[0], self.ward, self.dice)
         order = self.dice.shuffled(people)
         order = [p for p in order if p.id not in self.used] + [p for p in order if p.id in self.used]
@@ -165,7 +170,7 @@ class Drawing:
                 self.used.add(person.id)
                 return person
         if everyone:
-            raise CannotDrawError(f"nobody of {len(people)} people aged {ages[0]} to {ages[1]} has what it needs")
+            raise CannotDrawError(_NOBODY.format(number=len(people), ages=ages))
         return newcomer(self.ward, self.dice, self._somebody(), born=self._birth(ages))
 
     def somebody_born(self, birth_date: str) -> Person:

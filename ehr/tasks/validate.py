@@ -187,9 +187,9 @@ def _unjudgeable(task: Task) -> Iterator[Problem]:
 
 def _of_one(task: Task, results: Mapping[str, _Result]) -> Iterator[Problem]:
     for name, result in results.items():
-        unscored = [v.reason or "" for v in result.verdicts.values() if v.outcome == "unscored"]
+        unscored = next((v.reason for v in result.verdicts.values() if v.outcome == "unscored"), None)
         if unscored:
-            yield Problem(task.id, name, "a verdict", f"it is unscored: {unscored[0]}")
+            yield Problem(task.id, name, "a verdict", f"it is unscored: {unscored}; {result.shown}")
     if not results["oracle"].succeeds:
         yield Problem(task.id, "oracle", "success", results["oracle"].shown)
     for name in ("idle", "careless"):

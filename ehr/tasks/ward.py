@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
+
+import orjson
 
 from ehr.tasks import truth
 from ehr.tasks.idshape import IdShape
@@ -113,7 +114,7 @@ class Ward:
     @cached_property
     def people(self) -> list[Person]:
         """Everyone alive with a full name, a full birth date and an MRN that is not the id, in the record's order."""
-        alive = [json.loads(body) for body in self._record.iterate("Patient")]
+        alive = [orjson.loads(body) for body in self._record.iterate("Patient")]
         found = [Person.of(patient) for patient in alive if not _is_dead(patient)]
         return [person for person in found if person and person.mrn and person.mrn != person.id]
 
@@ -122,7 +123,7 @@ class Ward:
         """Every name of every patient, dead or alive: family and given name in small letters, birth date."""
         found = []
         for body in self._record.iterate("Patient"):
-            patient = json.loads(body)
+            patient = orjson.loads(body)
             for name in patient.get("name", ()):
                 family = str(name.get("family", "")).lower()
                 found += [(family, given.lower(), patient.get("birthDate", "")) for given in name.get("given", ())]
@@ -138,7 +139,7 @@ class Ward:
         """The person's resources of a type, from the record and from what makes the person."""
         key = (person.id, type)
         if key not in self._charts:
-            self._charts[key] = [json.loads(body) for body in self._record.of_patient(person.id, type)]
+            self._charts[key] = [orjson.loads(body) for body in self._record.of_patient(person.id, type)]
         return self._charts[key] + [row for row in person.planted if row["resourceType"] == type]
 
     def shape(self, type: str) -> IdShape:
@@ -160,7 +161,7 @@ class Ward:
         def sample() -> list[Resource]:
             ids = self._record.ids(type)
             bodies = (self._record.body(type, id) for id in ids[:: len(ids) // SAMPLE + 1])
-            return [json.loads(body) for body in bodies if body]
+            return [orjson.loads(body) for body in bodies if body]
 
         return self.once(("examples", type), sample)
 

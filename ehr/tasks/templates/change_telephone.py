@@ -18,7 +18,7 @@ def draw(drawing: Drawing) -> tuple[Case, ...]:
     """A number among others; for every fourth or so, somebody who has a namesake."""
     dice = drawing.dice
     is_namesake = drawing.index % 4 == 0
-    person = drawing.person(_has_clear_numbers, namesake=is_namesake, everyone=not is_namesake)
+    person = drawing.person(_has_clear_numbers, namesake=is_namesake, everyone=True)
     contacts = person.resource["telecom"]
     phones = [contact for contact in contacts if contact.get("system") == "phone"]
     phone = phones[(drawing.index // 2) % len(phones)]

@@ -55,10 +55,10 @@ def _build(drawing: Drawing, plan: Plan, check: _Check, fact: Fact) -> Case:
     who, told = drawing.call(person)
     test = f"{check.test.display.split(' [')[0]} ({check.test.spoken})"
     instruction = drawing.say(
-        f"What was the last {measure.word} of {who}, and when was it taken? If that is more than {check.days} days"
-        f" ({check.days} times 24 hours) ago, order a new {test}, dated now; otherwise order nothing.",
-        f"Is the {measure.word} of {who} up to date? If the last one was taken more than {check.days} days before now"
-        f" ({check.days} times 24 hours), please order {test} now. Either way give me its value and date and time.",
+        f"What was the last {measure.word} of {who}, and when was it taken? If that is more than {check.days} days ago,"
+        f" to the minute, order a new {test}, dated now; otherwise order nothing.",
+        f"Is the {measure.word} of {who} up to date? If the last one was taken more than {check.days} days ago (to the"
+        f" minute), please order {test} now. Either way give me its value and date and time.",
     )
     rows = results(drawing, person, measure, scene(drawing, plan, fact))
     chart = drawing.ward.chart(person, "Observation") + rows
