@@ -58,9 +58,9 @@ class Hits(Sequence[tuple[str, str]]):
         self._file = overlay.record.file
         self._type = type
         self._written = {number: overlay.written(number) for number in matches.new.tolist()}
-        entries, places = _merged(overlay, type, matches)
-        self._entries = entries
-        self._keys = [_key(overlay, type, matches, places, key) for key in keys]
+        self._entries = _merged(overlay, type, matches)
+        some = [key for key in keys if len(self._entries) and _has_values(overlay, type, key)]
+        self._numbers = [_Numbers(overlay, type, key, self._entries) for key in some]
         self._order: NDArray[np.intp] | None = None
 
     def __len__(self) -> int:
@@ -93,14 +93,34 @@ class Hits(Sequence[tuple[str, str]]):
     def _first(self, count: int) -> NDArray[np.intp]:
         """The places of at least the first `count` entries, in order."""
         size = len(self._entries)
-        if self._order is None and not self._keys:
+        if self._order is None and not self._numbers:
             self._order = np.arange(size)
         if self._order is None and (size <= _SMALL or count * 4 > size):
-            self._order = np.lexsort(self._keys[::-1])
+            self._order = self._sorted(np.arange(size))
         if self._order is not None:
             return self._order
-        chosen = _select(self._keys, np.arange(size), count)
-        return chosen[np.lexsort([key[chosen] for key in self._keys[::-1]])]
+        return self._sorted(self._select(np.arange(size), count, 0))
+
+    def _sorted(self, among: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Ascending places in the order of all keys."""
+        keys = [numbers.of(among) for numbers in reversed(self._numbers)]
+        ordered: NDArray[np.intp] = among[np.lexsort(keys)]
+        return ordered
+
+    def _select(self, among: NDArray[np.intp], count: int, depth: int) -> NDArray[np.intp]:
+        """Of ascending places those that hold the first `count` in order, and few more."""
+        if count >= len(among):
+            return among
+        if depth == len(self._numbers):
+            return among[:count]
+        key = self._numbers[depth].of(among)
+        if key.min() == key.max():
+            return self._select(among, count, depth + 1)
+        limit = np.partition(key, count - 1)[count - 1]
+        sure, tied = among[key < limit], among[key == limit]
+        if len(sure) + len(tied) > 2 * count + _SMALL:
+            tied = self._select(tied, count - len(sure), depth + 1)
+        return np.sort(np.concatenate([sure, tied]))
 
 
 class Places:
@@ -127,48 +147,49 @@ def hits(overlay: Overlay, type: str, matches: Matches, keys: Sequence[SortKey])
     return Hits(overlay, type, matches, keys)
 
 
-def _merged(overlay: Overlay, type: str, matches: Matches) -> tuple[NDArray[np.int64], NDArray[np.intp] | None]:
-    """Rows of the record and writes (as -1 - number) in the order of the hash, and where the writes were put in."""
+def _merged(overlay: Overlay, type: str, matches: Matches) -> NDArray[np.int64]:
+    """Rows of the record and writes (as -1 - number) in the order of the hash."""
     base = matches.base.astype(np.int64)
     if not len(matches.new):
-        return base, None
-    new = [overlay.written(number) for number in matches.new.tolist()]
-    order = sorted(range(len(new)), key=lambda i: (new[i].rank, new[i].id))
-    ranks = np.array([new[i].rank for i in order], np.uint64)
-    first = overlay.stretch(type).first
-    places = np.searchsorted(overlay.record.file.rank(type)[base - first], ranks)
-    entries = np.array([-1 - new[i].number for i in order], np.int64)
-    arranged = np.empty(len(order), np.intp)
-    arranged[:] = order
-    return np.insert(base, places, entries), np.stack([places, arranged])
-
-
-def _select(keys: list[Floats], among: NDArray[np.intp], count: int) -> NDArray[np.intp]:
-    """Places that hold the first `count` in order, and few more, in their old order."""
-    key = keys[0][among]
-    if count >= len(among):
-        return among
-    limit = np.partition(key, count - 1)[count - 1]
-    sure, tied = among[key < limit], among[key == limit]
-    if len(sure) + len(tied) > 2 * count + _SMALL:
-        rest = count - len(sure)
-        tied = _select(keys[1:], tied, rest) if len(keys) > 1 else tied[:rest]
-    return np.sort(np.concatenate([sure, tied]))
+        return base
+    new = sorted((overlay.written(number) for number in matches.new.tolist()), key=lambda one: (one.rank, one.id))
+    ranks = np.array([one.rank for one in new], np.uint64)
+    places = np.searchsorted(overlay.record.file.rank(type)[base - overlay.stretch(type).first], ranks)
+    return np.insert(base, places, [-1 - one.number for one in new])
 
 
 # ---- keys
 
 
-def _key(overlay: Overlay, type: str, matches: Matches, places: NDArray[np.intp] | None, key: SortKey) -> Floats:
-    """The numbers to sort by, for each entry; without a value infinity. Descending keys are negated."""
-    base, new = sides(overlay, type, matches, key)
-    if key.descending:
-        base, new = -base, -new
-        base[np.isinf(base)] = np.inf
-        new[np.isinf(new)] = np.inf
-    if places is None:
-        return base
-    return np.insert(base, places[0], new[places[1]])
+def _has_values(overlay: Overlay, type: str, key: SortKey) -> bool:
+    """Whether any resource has a value of a key: if none has, it decides nothing."""
+    if key.kind == "id":
+        return True
+    return overlay.record.index.space(type, key.code) is not None or overlay.index.space(type, key.code) is not None
+
+
+class _Numbers:
+    """One key of the hits: the numbers to sort by. Descending keys are negated, no value is infinity."""
+
+    def __init__(self, overlay: Overlay, type: str, key: SortKey, entries: NDArray[np.int64]) -> None:
+        self._overlay = overlay
+        self._type = type
+        self._key = key
+        self._entries = entries
+        # What a reference names may change with later writes, the values of these rows may not.
+        self._all = self._of(entries) if key.target else None
+
+    def of(self, among: NDArray[np.intp]) -> Floats:
+        """The numbers of the entries at ascending places."""
+        return self._of(self._entries[among]) if self._all is None else self._all[among]
+
+    def _of(self, entries: NDArray[np.int64]) -> Floats:
+        stored, written = np.flatnonzero(entries >= 0), np.flatnonzero(entries < 0)
+        written = written[np.argsort(-entries[written])]  # rows are asked for in their own order
+        matches = Matches(entries[stored].astype(np.int32), (-1 - entries[written]).astype(np.int32))
+        numbers = np.empty(len(entries))
+        numbers[stored], numbers[written] = sides(self._overlay, self._type, matches, self._key)
+        return np.where(np.isinf(numbers), np.inf, -numbers) if self._key.descending else numbers
 
 
 def sides(overlay: Overlay, type: str, matches: Matches, key: SortKey) -> tuple[Floats, Floats]:

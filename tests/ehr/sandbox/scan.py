@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from ehr.sandbox.definitions import Parameter, codes, elements, parameters
@@ -121,6 +122,41 @@ def answer(parameter: Parameter, resource: Resource, values: list[Any], modifier
         return any(measures(number, text) for number in found)
     wanted = plain(text)
     return any(value.startswith(wanted) if modifier == "below" else value == wanted for value in found)
+
+
+def in_order(resources: list[Resource], sort: str) -> bool:
+    """Whether resources stand as `_sort` asks: missing values last, the smallest of several up, the largest down."""
+    keys = [(code.removeprefix("-"), code.startswith("-")) for code in sort.split(",")]
+
+    def comes_after(one: Resource, other: Resource) -> bool:
+        for code, down in keys:
+            first, second = sort_value(one, code, down), sort_value(other, code, down)
+            if first == second:
+                continue
+            if first is None or second is None:
+                return first is None
+            return bool(first < second if down else first > second)
+        return False
+
+    return not any(comes_after(one, other) for one, other in pairwise(resources))
+
+
+def sort_value(resource: Resource, code: str, down: bool) -> Any:
+    if code == "_id":
+        return resource["id"]
+    parameter = parameters(resource["resourceType"])[code]
+    found = rows(parameter, extract(resource, parameter.expression), resource)
+    if parameter.code == "deceased":
+        return ("", str(resource.get("deceasedBoolean") is True or "deceasedDateTime" in resource).lower())
+    kind = parameter.kind
+    if kind == "string":
+        found = [fold(text) for text in found]
+    elif kind == "reference":
+        split = [re.fullmatch(r"([A-Z]\w+)/([^/]+)", text) for text in found]
+        found = [(m[1], m[2]) if m else ("", text) for m, text in zip(split, found, strict=True)]
+    elif kind in ("date", "number", "quantity"):
+        found = [value[0] for value in found]
+    return (max if down else min)(found) if found else None
 
 
 # ---- values, by fhirpathpy

@@ -271,6 +271,14 @@ def test_sorting_by_what_a_reference_names():
         assert found(overlay, "Patient?_sort=organization.name,_id") == ["y", "pa0", "pa1", "pb0", "pb1", "x"]
 
 
+def test_the_order_of_hits_stays_when_what_they_refer_to_changes():
+    patients = [{**p, "id": f"{p['id']}{n}"} for n in range(2) for p in WARD if p["resourceType"] == "Patient"]
+    overlay = view([*WARD[:2], *patients])
+    result = search(overlay, "Patient", [("_sort", "organization.name,_id")])
+    overlay.put("Organization", "og2", b'{"resourceType":"Organization","id":"og2","name":"Aaa"}')
+    assert [id for _, id in result.matches[:]] == ["pb0", "pb1", "pa0", "pa1"]
+
+
 # ---- includes
 
 

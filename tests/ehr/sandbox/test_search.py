@@ -19,7 +19,7 @@ from ehr.sandbox.record import Record
 from ehr.sandbox.search import SearchError, search
 from tests.ehr.sandbox import randomfhir
 from tests.ehr.sandbox.randomfhir import random_resource
-from tests.ehr.sandbox.scan import below, extract, rows, scan
+from tests.ehr.sandbox.scan import below, extract, in_order, rows, scan
 from tests.support import shared
 
 CLOCK = "2026-01-15T10:15:00+00:00"
@@ -485,6 +485,8 @@ def a_value(random: Random, parameter: Parameter, modifier: str | None = None) -
     return "", "$".join(parts)
 
 
+SORTABLE = ("token", "string", "reference", "uri", "date", "number", "quantity")
+UNSORTABLE = ("_text", "_content", "_query", "_source")
 COMMON = ["Observation", "Observation", "Patient", "Encounter", "MedicationRequest", "MolecularSequence"]
 
 
@@ -509,6 +511,12 @@ def test_every_search_finds_what_a_scan_finds(seed: int, type: str):
         query = [a_query(random, type, resources) for _ in range(random.choice([1, 1, 2]))]
         ours = sorted(id for _, id in search(overlay, type, query).matches[:])
         assert ours == scan([dated(r) for r in standing.values()], type, query), query
+    sortable = [c for c, p in parameters(type).items() if p.kind in SORTABLE and c not in UNSORTABLE]
+    for _ in range(10):
+        sort = ",".join(random.choice(["", "-"]) + random.choice(sortable) for _ in range(random.choice([1, 1, 2, 3])))
+        ordered = [dated(standing[id]) for _, id in search(overlay, type, [("_sort", sort)]).matches[:]]
+        assert len(ordered) == len(standing)
+        assert in_order(ordered, sort), sort
 
 
 @pytest.fixture(scope="module")
