@@ -193,7 +193,7 @@ class _Matching:
         for lost in change.lost:
             self._add(
                 f"{name}.may_change", "fail", "LOST_UPDATE", "another writer's change kept", f"{lost} overwritten",
-                Evidence(resource=change.reference, path=str(lost)),
+                Evidence(resource=change.reference, path=shown(lost.path) or None),
             )  # fmt: skip
         stray = [
             d for d in differences(change.before or {}, change.after or {})

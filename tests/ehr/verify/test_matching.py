@@ -363,6 +363,16 @@ def test_a_finding_names_the_call_that_wrote_the_resource_last() -> None:
     assert without.call is None
 
 
+def test_a_refused_write_and_another_writers_are_not_the_call_that_wrote_it() -> None:
+    chart = Chart()
+    reference = chart.create(order(authoredOn=None))
+    chart.refuse("PUT", f"/{reference}", order(id="x"))
+    chart.patch(reference, priority="stat", by="other")
+    evidence = finding(state(chart, ORDER, calls=(_call(1, 201), _call(2, 400))), "creates[0].when").evidence
+    assert evidence is not None
+    assert evidence.call == 1
+
+
 # ---- an expectation is data
 
 

@@ -259,6 +259,21 @@ def test_what_another_changed_and_the_agent_deleted_is_a_delete() -> None:
         assert state(chart, NOTHING).labels == ("UNNEEDED_WRITE",)
 
 
+@pytest.mark.parametrize("act", ["created", "refused", "another type"])
+def test_another_writers_conditional_delete_is_not_the_agents(act: str) -> None:
+    chart = Chart(ADA, WARFARIN, potassium(id="o1"))
+    chart.patch("MedicationRequest/mr0", priority="stat", by="other")
+    chart.delete("MedicationRequest/mr0", by="other")
+    chart.requests[-1] = chart.requests[-1].model_copy(update={"path": "/MedicationRequest?status=active"})
+    if act == "created":
+        chart.delete(chart.create(changed(WARFARIN, priority="stat")))
+    elif act == "refused":
+        chart.refuse("DELETE", "/MedicationRequest?status=active", None, 412)
+    else:
+        chart.refuse("DELETE", "/Observation?status=draft", None, 200)
+    assert state(chart, NOTHING).labels == ()
+
+
 def test_another_writers_delete_is_not_the_agents() -> None:
     chart = Chart(ADA, WARFARIN)
     chart.patch("MedicationRequest/mr0", status="stopped")

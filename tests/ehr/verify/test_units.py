@@ -313,6 +313,23 @@ def test_the_analyte_lets_mass_stand_for_amount_in_a_clause() -> None:
     assert labels(glucose("glucose"), potassium(valueQuantity=amount(9.5, "mmol/L"))) == ("WRONG_VALUE",)
 
 
+@pytest.mark.parametrize(
+    ("value", "actual"),
+    [
+        ({"valueQuantity": amount(4, "mmol/L")}, "4 mmol/L"),
+        ({"valueQuantity": {"value": 4, "comparator": "<", "code": "mmol/L"}}, "< 4 mmol/L"),
+        ({"valueQuantity": {"unit": "mmol/L"}}, "mmol/L"),
+        ({"valueRange": {"low": amount(3, "mmol/L")}}, "no quantity"),
+        ({"valueString": "3.1 mmol/L"}, "no quantity"),
+        ({}, "nothing"),
+    ],
+)
+def test_the_finding_says_what_stands_there(value: Body, actual: str) -> None:
+    chart = Chart()
+    chart.create(potassium(valueQuantity=None) | value)
+    assert finding(state(chart, POTASSIUM), "creates[0].value").actual == actual
+
+
 def test_the_finding_says_what_was_asked_and_what_stands_where() -> None:
     chart = Chart()
     chart.create(order(dosageInstruction=[dose(2, "mg")]))
