@@ -1,8 +1,9 @@
 """Every recorded case in which this server does not answer as HAPI FHIR 8.8 did, with the reason.
 
-`INTENDED`: HAPI breaks the R4 specification in a way that misleads an agent or shows it other patients' data; here the
-specification holds. `OUT_OF_REACH`: this server does not have the thing at all. The tests replay every case: one that
-differs and is not listed fails, and so does a listed one that does not differ.
+"intended": HAPI breaks the R4 specification in a way that misleads an agent or shows it other patients' data, loses a
+write, or takes a client's mistake for its own error; here the specification holds. "out of reach": this server does
+not have the thing at all. The tests replay every case: one that differs and is not listed fails, and so does a listed
+one that does not differ.
 """
 
 from __future__ import annotations
@@ -28,6 +29,22 @@ _PERIOD = Difference(
 _TIES = Difference("intended", "equal sort keys come in an order that tells nothing, HAPI's is that of creation")
 _FORMAT = Difference("out of reach", "JSON is the only format")
 _SNAPSHOT = Difference("intended", "the whole list of hits is fixed by the first page, HAPI fixes only its first 13")
+_REFUSED = Difference("intended", "a client's mistake is refused or passed over, HAPI answers with a server error")
+_WORDS = Difference("intended", "the same refusal in other words: HAPI's name its Java classes and readers")
+_MISSING = Difference("intended", "`:missing` finds those without, HAPI all or none")
+_EMPTY = Difference("intended", "the search is carried out as R4 says, HAPI finds nothing")
+_COMPONENT = Difference("intended", "a composite looks at one component at a time, HAPI pairs a code with any value")
+_TAG_ORDER = Difference("intended", "tags keep their order, so that adding one is no change of the others")
+_LOST_PUT = Difference("intended", "an update and a patch of one resource both stand, HAPI loses the update")
+_ANY_DELETE = Difference(
+    "intended", "a delete that names no resource is refused, HAPI deletes where the type has only one"
+)
+_REPEATED = Difference("intended", "a repeated deletion has an outcome too")
+_NO_NAME = Difference("intended", "the words name the condition, HAPI's have a gap where it belongs")
+_NO_PAGES = Difference("intended", "a negative `_count` has no next page, HAPI's leads nowhere")
+_NULL = Difference("intended", "no body has a null in it")
+_PLUS = Difference("out of reach", "a number with a plus is no JSON")
+_XML = Difference("out of reach", "XML is not spoken")
 _INVARIANTS = Difference("out of reach", "`$validate` evaluates no invariants")
 
 DIFFERENCES: Final[dict[str, Difference]] = {
@@ -74,5 +91,73 @@ DIFFERENCES: Final[dict[str, Difference]] = {
         _PERIOD,
     ),
     **dict.fromkeys(["s-sort-qty", "s-sort-family", "s-sort-name"], _TIES),
+    **dict.fromkeys(
+        [
+            "patch-fhirpath-add-unknown",
+            "patch-fhirpath-bad-code",
+            "patch-fhirpath-other",
+            "ifmatch-star",
+            "ifmatch-junk",
+            "cond-patch-type",
+            "s-filter-unfinished",
+            "s-near-half",
+            "s-near-negative",
+            "s-in-open",
+            "in-birthdate-2020-05-01",
+            "in-valuequantity-value-1e400",
+            "in-narrative-p-x-p",
+            "in-ext-string",
+        ],
+        _REFUSED,
+    ),
+    **dict.fromkeys(
+        [
+            "patch-json-object",
+            "patch-json-unknown-op",
+            "patch-json-no-slash",
+            "patch-json-no-value",
+            "patch-json-no-op",
+            "in-valuequantity-value-nan",
+            "in-valuequantity-value-infinity",
+            "in-narrative-div-xmlns-http-www-w3-org-1999",
+            "in-narrative-div-a-b-unclosed-div",
+            "in-narrative-div",
+        ],
+        _WORDS,
+    ),
+    **dict.fromkeys(
+        [
+            "s-composite-missing",
+            "s-tag-missing",
+            "s-profile-missing",
+            "s-security-missing",
+            "s-lastupdated-missing",
+        ],
+        _MISSING,
+    ),
+    **dict.fromkeys(
+        [
+            "s-chain-id",
+            "s-filter-lastupdated",
+            "s-profile-above",
+        ],
+        _EMPTY,
+    ),
+    **dict.fromkeys(
+        [
+            "cond-update-oo-new",
+            "tx-put-cond-new",
+        ],
+        _NO_NAME,
+    ),
+    "s-composite-pairs": _COMPONENT,
+    "meta-add-seen": _TAG_ORDER,
+    "tx-put-patch": _LOST_PUT,
+    "tx-delete-type-only": _ANY_DELETE,
+    "tx-delete-twice": _REPEATED,
+    "count-negative": _NO_PAGES,
+    "in-ext-no-url": _NULL,
+    "in-valuequantity-value-5-5": _PLUS,
+    "patch-xml": _XML,
 }
 """Case id -> why it differs."""

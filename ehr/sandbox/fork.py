@@ -20,7 +20,7 @@ from ehr.sandbox.http import Exchange, Request, Response
 from ehr.sandbox.outcome import issue, outcome
 from ehr.sandbox.rendering import finished
 from ehr.sandbox.rest import Server
-from ehr.sandbox.state import Change, State, Write
+from ehr.sandbox.state import Change, State, Storing, Write
 
 if TYPE_CHECKING:
     from ehr.sandbox.record import Record
@@ -99,6 +99,10 @@ class Fork:
     def writes(self) -> list[Write]:
         """Every write that was carried out, in order, with its writer and the number of its request."""
         return list(self._state.writes)
+
+    def store_by(self, storing: Storing) -> None:
+        """Let a storage that fails take the writes from now on: what is acknowledged is not all that it keeps."""
+        self._state.storing = storing
 
     def body(self, type: str, id: str) -> bytes | None:
         """The body of a resource as it stands; `None` where there is none."""

@@ -32,21 +32,22 @@ def merged(sent: Tree, before: Tree) -> Tree:
 def added(before: list[Tree], sent: list[Tree]) -> list[Tree]:
     """The codings that stand, and after them the new ones, sorted by system and code."""
     known = {_identity(coding) for coding in before}
-    new: dict[tuple[str, str], Tree] = {}
+    new: dict[tuple[str, ...], Tree] = {}
     for coding in sent:
         if coding.get("code") is not None and _identity(coding) not in known:
             new.setdefault(_identity(coding), coding)
-    return [*before, *(new[identity] for identity in sorted(new))]
+    return [*before, *(new[identity] for identity in sorted(new, key=lambda identity: identity[:2]))]
 
 
 def removed(before: list[Tree], taken: list[Tree]) -> list[Tree]:
     """The codings that stand without those that are taken away."""
-    gone = {_identity(coding) for coding in taken}
-    return [coding for coding in before if _identity(coding) not in gone]
+    gone = {(coding.get("system"), coding.get("code")) for coding in taken}
+    return [coding for coding in before if (coding.get("system"), coding.get("code")) not in gone]
 
 
-def _identity(coding: Tree) -> tuple[str, str]:
-    return str(coding.get("system", "")), str(coding.get("code", ""))
+def _identity(coding: Tree) -> tuple[str, ...]:
+    """What makes two codings the same: everything but how they are shown."""
+    return tuple(str(coding.get(key, "")) for key in ("system", "code", "version", "userSelected"))
 
 
 def _codings(meta: Tree, name: str) -> list[Tree]:

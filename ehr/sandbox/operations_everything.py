@@ -31,9 +31,12 @@ def everything_of(state: State, pages: Pages, call: Call, key: Key | None) -> Re
         )
     names = [(key.type, id.removeprefix(f"{key.type}/")) for id in ids]
     for type, id in names:
-        if not state.overlay.exists(type, id):
-            shown = f"TokenParam[system=,value={id}]" if type == "Patient" else f"StringParam[value={id}]"
-            raise RefusedError(404, f"HAPI-2841: Resource [[{shown}]] is not known.")
+        if state.overlay.exists(type, id):
+            continue
+        if state.versions.all(Key(type, id)):
+            raise RefusedError(410, f"HAPI-2572: Resource {type}/{id} has been deleted")
+        shown = f"TokenParam[system=,value={id}]" if type == "Patient" else f"StringParam[value={id}]"
+        raise RefusedError(404, f"HAPI-2841: Resource [[{shown}]] is not known.")
     types = {type for value in call.every("_type") for type in value.split(",") if type} or None
     unknown = sorted((types or set()).difference(resource_types()))
     if unknown:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ehr.sandbox.body import Number, Tree, parse
 from ehr.sandbox.intake import mend
-from ehr.sandbox.intake_json import fault
+from ehr.sandbox.intake_json import HIDDEN, fault, no_object
 from ehr.sandbox.outcome import RefusedError
 
 _OPERATIONS = ("add", "copy", "move", "remove", "replace", "test")
@@ -32,7 +32,7 @@ def json_patch(body: bytes, reference: str) -> Callable[[Tree], Tree]:
         result = _apply(tree, operations)
         try:
             if not isinstance(result, dict):
-                raise RefusedError(400, f"Content does not appear to be FHIR JSON: {json.dumps(result)[:100]}")
+                raise no_object(json.dumps(result)[0])
             return mend(result, tree["resourceType"], strict=True)
         except RefusedError as error:
             reason = error.diagnostics.removeprefix(
@@ -52,7 +52,7 @@ def _read(body: bytes) -> list[Tree]:
     try:
         operations = parse(text)
     except json.JSONDecodeError as error:
-        raise _faulty(fault(text, error)) from None
+        raise _faulty(fault(text, error, HIDDEN)) from None
     except (ValueError, RecursionError) as error:
         raise _faulty(str(error)) from None
     if not isinstance(operations, list):

@@ -51,6 +51,13 @@ class Write:
     request: int
 
 
+Storing = Callable[[Key, bytes | None, Version, str], Version | None]
+"""What the storage makes of a write that was acknowledged: resource, body before, the version, and who writes it.
+
+`None`: it is not stored. A sound storage has no such thing; it is there so that one that fails can be tried.
+"""
+
+
 class State:
     """The writable side of a fork. Not for two threads at once."""
 
@@ -61,6 +68,7 @@ class State:
         self.clock = clock
         self.validation = validation
         self.writes: list[Write] = []
+        self.storing: Storing | None = None
         self._setup = setup
         self._ticks = 0
         self._given = 0
@@ -131,6 +139,10 @@ class State:
         """Store new versions in their order. `ids` of the sequence were given. Nothing in here can fail half way."""
         for key, version in written:
             before = self.overlay.get(key.type, key.id)
+            kept = version if self.storing is None else self.storing(key, before, version, by)
+            if kept is None:
+                continue
+            version = kept
             self._log(key, before, version.body, by, request)
             self.versions.add(key, version)
             if version.body is None:
