@@ -16,6 +16,7 @@ import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from ehr.sandbox.definitions import parameters, resource_types
 from ehr.sandbox.index import IntArray, MemoryIndex, is_dense
 from ehr.sandbox.searchparams import Rows, program
-from ehr.sandbox.storage import APPLICATION, FORMAT, SCHEMA, VERSION, RecordError
+from ehr.sandbox.storage import APPLICATION, FORMAT, INDEXES, SCHEMA, VERSION, RecordError
 from ehr.sandbox.values import stored_date
 
 __all__ = ["ID", "Progress", "build", "encoded", "rank"]
@@ -47,6 +48,14 @@ def _written(value: Any) -> Any:
     if isinstance(value, Decimal):
         return orjson.Fragment(str(value))
     raise TypeError(f"{value!r} has no JSON")
+
+
+def _kind(type: str, code: str, role: str) -> str:
+    """The kind of values in a space of keys: of the parameter, of a component, or text."""
+    parameter = parameters(type)[code]
+    if role.isdigit():
+        return parameter.components[int(role)].kind
+    return "string" if role == "text" else parameter.kind
 
 
 def rank(type: str, id: str, rows: dict[int, Rows]) -> int:
@@ -176,7 +185,9 @@ class _Writer:
         for type, code, role, space in self._from._index.drained():
             self._space(type, code, role, space)
             del space
-        db.execute("CREATE UNIQUE INDEX posting_key ON posting(space, value, qualifier)")
+        db.execute("COMMIT")
+        db.executescript(INDEXES)
+        db.execute("BEGIN")
         self._header(clock, synthetic)
         db.execute("COMMIT")
 
@@ -277,9 +288,10 @@ class _Writer:
             present = np.sort(renumbered[space.present()])
             if role.isdigit() or len(present) != self._count(type):
                 self._column(number, "present", present)
-            if not role and parameters(type)[code].kind == "reference":
+            kind = _kind(type, code, role)
+            if kind == "reference" and not role:
                 self._references(number, type, space)
-            self._keys(number, space, renumbered)
+            self._keys(number, space, renumbered, kind in ("token", "reference"))
             return
         columns = space.columns()
         rows = renumbered[columns.rows]
@@ -297,20 +309,32 @@ class _Writer:
     def _units(self, number: int, units: list[tuple[str, str]]) -> IntArray:
         """Write the units in order; the new number of each."""
         ordered = sorted(units)
-        listed = ((number, code, system, b"") for system, code in ordered)
-        self._db.executemany("INSERT INTO posting VALUES (?, ?, ?, ?)", listed)
+        listed = ((number, place, system, code) for place, (system, code) in enumerate(ordered))
+        self._db.executemany("INSERT INTO unit VALUES (?, ?, ?, ?)", listed)
         place = {unit: n for n, unit in enumerate(ordered)}
         return np.array([place[unit] for unit in units], np.int32)
 
-    def _keys(self, number: int, space: Any, renumbered: IntArray) -> None:
+    def _keys(self, number: int, space: Any, renumbered: IntArray, by_qualifier: bool) -> None:
+        """Write posting lists, one after another in the order that resources are sorted in."""
         postings = space.postings
+        order = sorted(postings, key=itemgetter(1, 0)) if by_qualifier else sorted(postings)
+        lists: list[IntArray] = []
+        starts = array("i")
+        stop, text = 0, None
 
-        def lists() -> Iterator[tuple[int, str, str, bytes]]:
-            for key in sorted(postings):
+        def placed() -> Iterator[tuple[int, str, str, int, int]]:
+            nonlocal stop, text
+            for key in order:
                 rows = np.sort(renumbered[np.frombuffer(postings.pop(key), np.int32)])
-                yield number, key[0], key[1], rows.astype("<i4").tobytes()
+                lists.append(rows)
+                if text is None or by_qualifier or key[0] != text:
+                    starts.append(stop)
+                text, start, stop = key[0], stop, stop + len(rows)
+                yield number, key[0], key[1], start, stop
 
-        self._db.executemany("INSERT INTO posting VALUES (?, ?, ?, ?)", lists())
+        self._db.executemany("INSERT INTO posting VALUES (?, ?, ?, ?, ?)", placed())
+        self._column(number, "rows", np.concatenate(lists))
+        self._column(number, "starts", np.array(starts, np.int32))
 
     def _references(self, number: int, type: str, space: Any) -> None:
         """The rows of a reference parameter with the row of each target, for chains and includes."""
@@ -327,7 +351,7 @@ class _Writer:
         order = np.lexsort((to, row))
         row, to = row[order], to[order]
         if len(row) != self._count(type) or not is_dense(row):
-            self._column(number, "rows", row)
+            self._column(number, "sources", row)
         self._column(number, "targets", to)
 
     def _targets(self, type: str, ids: list[bytes]) -> IntArray:

@@ -24,6 +24,12 @@ from ehr.sandbox.values import split_reference, stored_date
 __all__ = ["Overlay", "Snapshot", "Written"]
 
 
+_LAG = 64
+"""So many writes may wait to be indexed: most are made by agents that search in between, and some by none that ever
+does.
+"""
+
+
 @dataclass(slots=True)
 class Written:
     """One body written over the record. `rows` and `rank` are there once it is indexed."""
@@ -56,7 +62,7 @@ class Overlay:
         self._new: dict[tuple[str, str], Written] = {}
         self._hidden: dict[str, frozenset[int]] = {}
         self._written: list[Written] = []
-        self._index: MemoryIndex | None = None
+        self._index = MemoryIndex(self._updated)
         self._indexed = 0
         self._alive: dict[str, IntArray] | None = None
         self._hidden_rows: dict[str, IntArray] = {}
@@ -82,6 +88,8 @@ class Overlay:
         self._written.append(written)
         self._new[type, id] = written
         self._alive = None
+        if len(self._written) - self._indexed > _LAG:
+            self._index_new()
 
     def remove(self, type: str, id: str) -> None:
         """Take a resource away; nothing happens where there is none."""
@@ -117,15 +125,17 @@ class Overlay:
         """The index of everything written, also of what no longer stands (see `alive`): a snapshot may bring it
         back.
         """
-        if self._index is None:
-            self._index = MemoryIndex(self._updated)
+        if self._indexed < len(self._written):
+            self._index_new()
+        return self._index
+
+    def _index_new(self) -> None:
         for written in self._written[self._indexed :]:
             resource = written.resource if written.resource is not None else orjson.loads(written.body)
             written.rows = self._index.add(written.number, resource)
             written.rank = rank(written.type, written.id, written.rows)
             written.resource = None
         self._indexed = len(self._written)
-        return self._index
 
     def alive(self, type: str) -> IntArray:
         """The numbers of the writes of a type that stand, sorted."""

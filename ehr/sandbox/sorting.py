@@ -264,9 +264,8 @@ def _table(overlay: Overlay, type: str, code: str) -> TextTable:
     record = overlay.record
     table = record.sort_tables.get((type, code))
     if table is None:
-        first, size = overlay.stretch(type)
         by_qualifier = parameters(type)[code].kind in ("token", "reference")
-        table = TextTable(record.index.space(type, code), first, size, by_qualifier)
+        table = TextTable(record.index.space(type, code), overlay.stretch(type), by_qualifier)
         record.sort_tables[type, code] = table
     assert isinstance(table, TextTable)
     return table

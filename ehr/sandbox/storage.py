@@ -9,18 +9,22 @@ the order tells nothing about dates. Numbers are little-endian arrays (`<i4`, `<
     resource   row -> id, body as received
     name       (type, id) -> row
     space      number -> type, code, role, shape (see `index.py`); a component has its composite as `parent`
-    posting    (space, value, qualifier) -> rows
+    posting    (space, value, qualifier) -> start, stop in the column `rows` of the space
+    unit       (space, number) -> system, code
     column     (space, name) -> array
+
+The rows of a space lie in one column, posting after posting, in the order that resources are sorted in: tokens and
+references by qualifier (system, type), then value; strings and addresses by value. So all values with a prefix, and
+all of a system, are one stretch, and the start of a posting is the place of its text among all.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Lock
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -32,6 +36,7 @@ from ehr.sandbox.index import (
     IntArray,
     NumberColumns,
     PointColumns,
+    distinct,
     is_dense,
     no_rows,
     union,
@@ -40,6 +45,7 @@ from ehr.sandbox.index import (
 __all__ = [
     "APPLICATION",
     "FORMAT",
+    "INDEXES",
     "SCHEMA",
     "VERSION",
     "RecordError",
@@ -50,7 +56,7 @@ __all__ = [
 ]
 
 FORMAT = "readback.record"
-VERSION = 1
+VERSION = 2
 APPLICATION = 0x52424B31
 """SQLite's `application_id` of a record ("RBK1")."""
 SCHEMA = """
@@ -59,10 +65,14 @@ CREATE TABLE type(name TEXT PRIMARY KEY, first INTEGER, count INTEGER, rank BLOB
 CREATE TABLE resource(row INTEGER PRIMARY KEY, id TEXT, body BLOB);
 CREATE TABLE name(type TEXT, id TEXT, row INTEGER, PRIMARY KEY(type, id)) WITHOUT ROWID;
 CREATE TABLE space(number INTEGER PRIMARY KEY, parent INTEGER, type TEXT, code TEXT, role TEXT, shape TEXT);
-CREATE TABLE posting(space INTEGER, value TEXT, qualifier TEXT, rows BLOB);
+CREATE TABLE posting(space INTEGER, value TEXT, qualifier TEXT, start INTEGER, stop INTEGER);
+CREATE TABLE unit(space INTEGER, number INTEGER, system TEXT, code TEXT, PRIMARY KEY(space, number)) WITHOUT ROWID;
 CREATE TABLE column(space INTEGER, name TEXT, data BLOB, PRIMARY KEY(space, name)) WITHOUT ROWID;
 """
-_KEPT_BYTES, _LIST_OVERHEAD = 64 * 2**20, 512
+INDEXES = """
+CREATE UNIQUE INDEX posting_value ON posting(space, value, qualifier, start, stop);
+CREATE UNIQUE INDEX posting_qualifier ON posting(space, qualifier, value, start, stop);
+"""
 _BATCH = 512
 
 
@@ -101,8 +111,7 @@ class RecordFile:
         if self.header.get("format") != FORMAT:
             self.close()
             raise RecordError(f"{str(path)!r} is no record: it says that it is {self.header.get('format')!r}")
-        self.types = {name: TypeRows(first, count) for name, first, count in rows}
-        self._lists = _Lists()
+        self.types: dict[str, TypeRows] = {name: TypeRows(first, count) for name, first, count in rows}
 
     def _connection(self) -> sqlite3.Connection:
         """A connection that no other thread uses until it is back in the pool. A forked process starts with none."""
@@ -206,43 +215,10 @@ class RecordFile:
 
     # ---- arrays
 
-    def rows(self, query: str, *arguments: Any) -> IntArray:
-        """The rows of all posting lists that a query finds. The array is shared: do not write to it."""
-        found = self._lists.get((query, arguments))
-        if found is None:
-            found = union([np.frombuffer(blob, "<i4") for (blob,) in self.all(query, arguments)])
-            self._lists.put((query, arguments), found)
-        return found
-
     def column(self, space: int, name: str, dtype: str) -> NDArray[Any] | None:
         """A column of a space; `None` where there is none."""
         found = self.one("SELECT data FROM column WHERE space = ? AND name = ?", (space, name))
         return None if found is None else np.frombuffer(found[0], dtype)
-
-
-class _Lists:
-    """The lists read last, up to a size in all."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[Any, IntArray] = OrderedDict()
-        self._size = 0
-        self._lock = Lock()
-
-    def get(self, key: Any) -> IntArray | None:
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-            return found
-
-    def put(self, key: Any, rows: IntArray) -> None:
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = rows
-                self._size += rows.nbytes + _LIST_OVERHEAD
-            while self._size > _KEPT_BYTES:
-                _, dropped = self._kept.popitem(last=False)
-                self._size -= dropped.nbytes + _LIST_OVERHEAD
 
 
 def _check(path: Path) -> None:
@@ -280,19 +256,20 @@ class StoredKeys:
         self._file = file
         self._number = number
         self._stretch = rows
+        self._rows: IntArray | None = None
         self._present: IntArray | None = None
         self._references: References | None = None
         self._values: list[str] | None = None
 
     def exact(self, value: str, qualifier: str | None) -> IntArray:
+        query = "SELECT start, stop FROM posting WHERE space = ? AND value = ?"
         if qualifier is None:
-            return self._file.rows("SELECT rows FROM posting WHERE space = ? AND value = ?", self._number, value)
-        query = "SELECT rows FROM posting WHERE space = ? AND value = ? AND qualifier = ?"
-        return self._file.rows(query, self._number, value, qualifier)
+            return self._union(self._file.all(query, (self._number, value)))
+        return self._union(self._file.all(query + " AND qualifier = ?", (self._number, value, qualifier)))
 
     def starting(self, prefix: str) -> IntArray:
-        query = "SELECT rows FROM posting WHERE space = ? AND value >= ? AND value < ?"
-        return self._file.rows(query, self._number, prefix, prefix + "\U0010ffff")
+        query = "SELECT min(start), max(stop) FROM posting WHERE space = ? AND value >= ? AND value < ?"
+        return self._stretch_of(self._file.one(query, (self._number, prefix, prefix + "\U0010ffff")))
 
     def where(self, wanted: Callable[[str], bool]) -> IntArray:
         if self._values is None:
@@ -301,7 +278,8 @@ class StoredKeys:
         return union([self.exact(value, None) for value in self._values if wanted(value)])
 
     def qualified(self, qualifier: str) -> IntArray:
-        return self._file.rows("SELECT rows FROM posting WHERE space = ? AND qualifier = ?", self._number, qualifier)
+        query = "SELECT min(start), max(stop) FROM posting WHERE space = ? AND qualifier = ?"
+        return self._stretch_of(self._file.one(query, (self._number, qualifier)))
 
     def present(self) -> IntArray:
         if self._present is None:
@@ -311,20 +289,66 @@ class StoredKeys:
         return self._present
 
     def listed(self) -> Iterator[tuple[str, str, IntArray]]:
-        query = "SELECT value, qualifier, rows FROM posting WHERE space = ? ORDER BY value, qualifier"
-        for value, qualifier, rows in self._file.all(query, (self._number,)):
-            yield value, qualifier, np.frombuffer(rows, "<i4")
+        query = "SELECT value, qualifier, start, stop FROM posting WHERE space = ? ORDER BY value, qualifier"
+        for value, qualifier, start, stop in self._file.all(query, (self._number,)):
+            yield value, qualifier, self._all()[start:stop]
 
     def references(self) -> References:
         """Where the references of this space point to, sorted by row."""
         if self._references is None:
-            rows = self._file.column(self._number, "rows", "<i4")
+            rows = self._file.column(self._number, "sources", "<i4")
             targets = self._file.column(self._number, "targets", "<i4")
             first, count = self._stretch
             if rows is None and targets is not None:
                 rows = np.arange(first, first + count, dtype=np.int32)
             self._references = References(no_rows if rows is None else rows, no_rows if targets is None else targets)
         return self._references
+
+    # ---- for sorting
+
+    def texts(self) -> tuple[IntArray, IntArray]:
+        """Rows, and the place of the text of each among all texts: ascending, a row once for each of its texts."""
+        starts = self._file.column(self._number, "starts", "<i4")
+        rows = self._all()
+        if starts is None:
+            return no_rows, no_rows
+        lengths = np.diff(starts, append=np.int32(len(rows)))
+        return rows, np.repeat(starts, lengths)
+
+    def place(self, value: str, qualifier: str | None) -> tuple[int, bool]:
+        """The place of a text (with its qualifier, or by its value alone) among all, and whether it is there."""
+        if qualifier is None:
+            query = "SELECT start, value = ? FROM posting WHERE space = ? AND value >= ? ORDER BY value, start LIMIT 1"
+            found = self._file.one(query, (value, self._number, value))
+        else:
+            query = """SELECT start, value = ? AND qualifier = ? FROM posting
+                       WHERE space = ? AND (qualifier, value) >= (?, ?) ORDER BY qualifier, value LIMIT 1"""
+            found = self._file.one(query, (value, qualifier, self._number, qualifier, value))
+        return (len(self._all()), False) if found is None else (int(found[0]), bool(found[1]))
+
+    # ---- the column
+
+    def _all(self) -> IntArray:
+        if self._rows is None:
+            stored = self._file.column(self._number, "rows", "<i4")
+            self._rows = no_rows if stored is None else stored
+        return self._rows
+
+    def _union(self, stretches: list[tuple[Any, ...]]) -> IntArray:
+        rows = self._all()
+        return union([rows[start:stop] for start, stop in stretches])
+
+    def _stretch_of(self, found: tuple[Any, ...] | None) -> IntArray:
+        """The rows of many postings that lie one after another."""
+        if found is None or found[0] is None:
+            return no_rows
+        rows = self._all()[found[0] : found[1]]
+        first, count = int(rows.min()), int(rows.max()) - int(rows.min()) + 1
+        if count > 64 * len(rows):
+            return distinct(np.sort(rows))
+        table = np.zeros(count, np.bool_)
+        table[rows - first] = True
+        return (np.flatnonzero(table) + first).astype(np.int32)
 
 
 class _StoredColumns:
@@ -367,7 +391,7 @@ class StoredDates(_StoredColumns):
 
 
 class StoredNumbers(_StoredColumns):
-    """Numbers in the file; units are kept as a posting-like list."""
+    """Numbers in the file."""
 
     _columns: NumberColumns | None = None
     _units: list[tuple[str, str]] | None = None
@@ -375,8 +399,8 @@ class StoredNumbers(_StoredColumns):
     @property
     def units(self) -> list[tuple[str, str]]:
         if self._units is None:
-            query = "SELECT value, qualifier FROM posting WHERE space = ? ORDER BY rowid"
-            self._units = [(system, code) for code, system in self._file.all(query, (self._number,))]
+            query = "SELECT system, code FROM unit WHERE space = ? ORDER BY number"
+            self._units = [(system, code) for system, code in self._file.all(query, (self._number,))]
         return self._units
 
     def columns(self) -> NumberColumns:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ehr.sandbox.index import IntArray
+from ehr.sandbox.storage import StoredKeys, TypeRows
 
-__all__ = ["TextTable"]
+__all__ = ["Text", "TextTable"]
 
 Text = tuple[str, str]
+"""What is compared: a string or address (and nothing), or system and code, or type and id."""
 
 
 class TextTable:
@@ -21,25 +22,16 @@ class TextTable:
     Tokens and references are sorted by system (type) first, strings and addresses by value.
     """
 
-    def __init__(self, space: Any, first: int, size: int, by_qualifier: bool) -> None:
+    def __init__(self, space: StoredKeys | None, stretch: TypeRows, by_qualifier: bool) -> None:
+        self._space = space
         self._by_qualifier = by_qualifier
-        self._first = first
-        self._low = np.full(size, np.inf)
-        self._high = np.full(size, np.inf)
-        self._texts: list[Text] = []
-        listed: list[tuple[Text, IntArray]] = []
+        self._first = stretch.first
+        self._low = np.full(stretch.size, np.inf)
+        self._high = np.full(stretch.size, np.inf)
         if space is not None:
-            listed = [(self.text(value, qualifier), rows) for value, qualifier, rows in space.listed()]
-            listed.sort(key=lambda pair: pair[0])
-        placed: list[tuple[int, IntArray]] = []
-        for text, rows in listed:
-            if not self._texts or self._texts[-1] != text:
-                self._texts.append(text)
-            placed.append((len(self._texts) - 1, rows - first))
-        for place, rows in placed:
-            self._high[rows] = place
-        for place, rows in reversed(placed):
-            self._low[rows] = place
+            rows, places = space.texts()
+            self._low[rows[::-1] - stretch.first] = places[::-1]  # of several values for one row the last one stays
+            self._high[rows - stretch.first] = places
 
     def text(self, value: str, qualifier: str) -> Text:
         """What a value is sorted by."""
@@ -51,11 +43,12 @@ class TextTable:
 
     def places(self, texts: list[Text]) -> dict[Text, float]:
         """Places for other texts, given sorted: that of an equal text, else between its neighbours, in order."""
+        find: Callable[[Text], tuple[int, bool]] = self._place if self._space is not None else lambda text: (0, False)
         gaps: dict[int, list[Text]] = {}
         result: dict[Text, float] = {}
         for text in texts:
-            place = bisect_left(self._texts, text)
-            if place < len(self._texts) and self._texts[place] == text:
+            place, there = find(text)
+            if there:
                 result[text] = float(place)
             else:
                 gaps.setdefault(place, []).append(text)
@@ -63,3 +56,7 @@ class TextTable:
             for number, text in enumerate(gap, 1):
                 result[text] = place - 1 + number / (len(gap) + 1)
         return result
+
+    def _place(self, text: Text) -> tuple[int, bool]:
+        assert self._space is not None  # without a space nothing is looked up
+        return self._space.place(text[1], text[0]) if self._by_qualifier else self._space.place(text[0], None)
