@@ -320,6 +320,7 @@ class _Writer:
         order = sorted(postings, key=itemgetter(1, 0)) if by_qualifier else sorted(postings)
         lists: list[IntArray] = []
         starts = array("i")
+        texts: list[str] = []
         stop, text = 0, None
 
         def placed() -> Iterator[tuple[int, str, str, int, int]]:
@@ -329,12 +330,16 @@ class _Writer:
                 lists.append(rows)
                 if text is None or by_qualifier or key[0] != text:
                     starts.append(stop)
+                    if not by_qualifier:
+                        texts.append(key[0].replace("\0", " "))
                 text, start, stop = key[0], stop, stop + len(rows)
                 yield number, key[0], key[1], start, stop
 
         self._db.executemany("INSERT INTO posting VALUES (?, ?, ?, ?, ?)", placed())
         self._column(number, "rows", np.concatenate(lists))
         self._column(number, "starts", np.array(starts, np.int32))
+        if texts:
+            self._column(number, "text", np.frombuffer("\0".join(texts).encode(), np.uint8))
 
     def _references(self, number: int, type: str, space: Any) -> None:
         """The rows of a reference parameter with the row of each target, for chains and includes."""

@@ -268,18 +268,22 @@ class StoredKeys:
         return self._union(self._file.all(query + " AND qualifier = ?", (self._number, value, qualifier)))
 
     def starting(self, prefix: str) -> IntArray:
-        query = "SELECT min(start), max(stop) FROM posting WHERE space = ? AND value >= ? AND value < ?"
-        return self._stretch_of(self._file.one(query, (self._number, prefix, prefix + "\U0010ffff")))
+        first = self._file.one(_FIRST_VALUE, (self._number, prefix, prefix + "\U0010ffff"))
+        last = self._file.one(_LAST_VALUE, (self._number, prefix, prefix + "\U0010ffff"))
+        return self._stretch_of(first, last)
 
     def where(self, wanted: Callable[[str], bool]) -> IntArray:
-        if self._values is None:
-            query = "SELECT DISTINCT value FROM posting WHERE space = ?"
-            self._values = [value for (value,) in self._file.all(query, (self._number,))]
-        return union([self.exact(value, None) for value in self._values if wanted(value)])
+        starts = self._file.column(self._number, "starts", "<i4")
+        if starts is None or self._text() is None:
+            return no_rows
+        found = np.array([wanted(value) for value in self._text() or ()])
+        lengths = np.diff(starts, append=np.int32(len(self._all())))
+        return _merged(self._all()[np.repeat(found, lengths)])
 
     def qualified(self, qualifier: str) -> IntArray:
-        query = "SELECT min(start), max(stop) FROM posting WHERE space = ? AND qualifier = ?"
-        return self._stretch_of(self._file.one(query, (self._number, qualifier)))
+        first = self._file.one(_FIRST_OF_QUALIFIER, (self._number, qualifier))
+        last = self._file.one(_LAST_OF_QUALIFIER, (self._number, qualifier))
+        return self._stretch_of(first, last)
 
     def present(self) -> IntArray:
         if self._present is None:
@@ -338,17 +342,36 @@ class StoredKeys:
         rows = self._all()
         return union([rows[start:stop] for start, stop in stretches])
 
-    def _stretch_of(self, found: tuple[Any, ...] | None) -> IntArray:
+    def _text(self) -> list[str] | None:
+        """Every value once, in order; only strings and addresses have them."""
+        if self._values is None:
+            stored = self._file.column(self._number, "text", "u1")
+            self._values = None if stored is None else stored.tobytes().decode().split("\0")
+        return self._values
+
+    def _stretch_of(self, first: tuple[Any, ...] | None, last: tuple[Any, ...] | None) -> IntArray:
         """The rows of many postings that lie one after another."""
-        if found is None or found[0] is None:
-            return no_rows
-        rows = self._all()[found[0] : found[1]]
-        first, count = int(rows.min()), int(rows.max()) - int(rows.min()) + 1
-        if count > 64 * len(rows):
-            return distinct(np.sort(rows))
-        table = np.zeros(count, np.bool_)
-        table[rows - first] = True
-        return (np.flatnonzero(table) + first).astype(np.int32)
+        return no_rows if first is None or last is None else _merged(self._all()[first[0] : last[0]])
+
+
+_VALUE = "FROM posting WHERE space = ? AND value >= ? AND value < ? ORDER BY value {0}, qualifier {0} LIMIT 1"
+_FIRST_VALUE = f"SELECT start {_VALUE.format('ASC')}"
+_LAST_VALUE = f"SELECT stop {_VALUE.format('DESC')}"
+_QUALIFIER = "FROM posting WHERE space = ? AND qualifier = ? ORDER BY value {0} LIMIT 1"
+_FIRST_OF_QUALIFIER = f"SELECT start {_QUALIFIER.format('ASC')}"
+_LAST_OF_QUALIFIER = f"SELECT stop {_QUALIFIER.format('DESC')}"
+
+
+def _merged(rows: IntArray) -> IntArray:
+    """Rows of many postings, sorted and each once."""
+    if not len(rows):
+        return no_rows
+    first, width = int(rows.min()), int(rows.max()) - int(rows.min()) + 1
+    if width > 64 * len(rows):
+        return distinct(np.sort(rows))
+    table = np.zeros(width, np.bool_)
+    table[rows - first] = True
+    return (np.flatnonzero(table) + first).astype(np.int32)
 
 
 class _StoredColumns:

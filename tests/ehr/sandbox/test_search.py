@@ -556,3 +556,10 @@ def test_synthea_is_searched_as_a_scan_searches_it(synthea: tuple[Record, list[J
     patient = next(r["id"] for r in resources if r["resourceType"] == "Patient")
     if type != "Patient":
         assert hits(overlay, f"{type}?patient={patient}") == scan(some, type, [("patient", patient)])
+
+
+def test_a_name_of_marks_only_is_a_name():
+    for overlay in both([{"resourceType": "Patient", "id": "a", "name": [{"family": "\u0301"}]}, PATIENTS[1]]):
+        assert hits(overlay, "Patient?family:missing=false") == ["B", "a"]
+        assert hits(overlay, "Patient?family:contains=x") == []
+        assert found(overlay, "Patient?_sort=family") == ["a", "B"]
