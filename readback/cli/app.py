@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from readback.cli import listing, recording, running, scoring, showing, validating, verifying
+from readback.cli import listing, recording, repositories, running, scoring, showing, validating, verifying
 from readback.cli.ending import DONE, INCOMPLETE
 from readback.cli.faults import explain
 from readback.cli.output import note, result
@@ -48,6 +48,7 @@ app.command("report")(scoring.report)
 app.command("validate")(validating.validate)
 app.command("verify")(verifying.verify)
 app.add_typer(recording.app, name="record")
+app.add_typer(repositories.app, name="repos")
 app.add_typer(listing.app, name="list")
 app.command("schema")(listing.schema)
 

@@ -26,6 +26,13 @@ SENTENCES = (
     "readback.registry.UnknownNameError",
     "readback.running.SettingError",
     "readback.summary.ledger.LedgerError",
+    "repoqa.counterfactual.build.CounterfactualError",
+    "repoqa.fetch.FetchError",
+    "repoqa.git.GitError",
+    "repoqa.index.PackageIndexError",
+    "repoqa.lockfile.LockError",
+    "repoqa.suite.RepoqaError",
+    "repoqa.unpack.UnpackError",
 )
 """The exceptions of all rooms whose message is a sentence for the user. By name, so that saying one imports nothing."""
 

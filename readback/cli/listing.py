@@ -1,4 +1,4 @@
-"""`readback list suites|agents|tasks` and `readback schema`."""
+"""`readback list suites|agents|faults|tasks` and `readback schema`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from readback.cli.options import Json, Limit, PerTemplate, RecordPath, Seed, TaskNames
+from readback.cli.options import Json, Kinds, Limit, LockPath, PerTemplate, RecordPath, Seed, TaskNames
 from readback.cli.output import document, result
 
 if TYPE_CHECKING:
@@ -36,6 +36,23 @@ def suites(as_json: Json = False) -> None:
         result(f"{source.name}  {source.about}")
         for name, about in source.baselines.items():
             result(f"  {name:<10}  {about}")
+
+
+@app.command()
+def faults(as_json: Json = False) -> None:
+    """List the faults that may be injected."""
+    from ehr.faults import FAULTS
+    from readback.cli.pages import columns
+    from readback.documents import FaultList, NamedFault
+
+    named = [NamedFault(name=f.name, suite="ehr", about=f.about, recoverable=f.recoverable) for f in FAULTS.values()]
+    if as_json:
+        document(FaultList(faults=tuple(named)))
+        return
+    for line in columns(
+        (fault.name, "recoverable" if fault.recoverable else "not recoverable", fault.about) for fault in named
+    ):
+        result(line)
 
 
 @app.command()
@@ -76,6 +93,8 @@ def tasks(
     task: TaskNames = None,
     limit: Limit = None,
     per_template: PerTemplate = None,
+    lock: LockPath = None,
+    kinds: Kinds = None,
     answers: Annotated[
         bool, typer.Option("--answers", help="In the JSON also what is expected; see that no agent reads it.")
     ] = False,
@@ -91,7 +110,7 @@ def tasks(
     source = suite_source(suite)
     options = Options(
         record=None if record is None else str(record), seed=seed, tasks=tuple(task or ()), limit=limit,
-        per_template=per_template,
+        per_template=per_template, lock=None if lock is None else str(lock), kinds=tuple(kinds or ()),
     )  # fmt: skip
     with opened(source, options) as ready:
         undrawn = source.undrawn(ready)

@@ -43,6 +43,34 @@ PerTemplate = Annotated[
 Limit = Annotated[
     int | None, typer.Option(parser=whole(1), metavar="N", help="So many tasks at most, spread over the templates.")
 ]
+LockPath = Annotated[
+    Path | None, typer.Option("--lock", metavar="FILE", help="Your own pinned repositories; see docs/repoqa.md.")
+]
+Counterfactual = Annotated[
+    list[int] | None,
+    typer.Option("--counterfactual", parser=whole(0), metavar="SEED", help="Play repositories renamed by SEED, too."),
+]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option("--kinds", metavar="KIND", help="Also ask for signature, base or caller, of repositories."),
+]
+Search = Annotated[bool, typer.Option("--search", help="Give agents a search over the repository.")]
 Prices = Annotated[
     Path | None, typer.Option("--prices", metavar="FILE", help="Your own prices of models; see docs/agents.md.")
+]
+FaultNames = Annotated[
+    list[str] | None,
+    typer.Option("--fault", metavar="NAME", help="Inject this fault; readback list faults. In rows of their own."),
+]
+Validating = Annotated[
+    str | None,
+    typer.Option(
+        "--validation", metavar="hapi|full", help="What a write must satisfy; full is played beside hapi, to compare."
+    ),
+]
+RecordOrServer = Annotated[
+    str | None,
+    typer.Option(
+        "--record", metavar="RECORD|URL", help="The record's file, or a live server's address; else the default one."
+    ),
 ]

@@ -74,16 +74,24 @@ def described(folder: RunFolder) -> RunDocument:
 def opened(source: SuiteSource, options: Options) -> Iterator[Suite]:
     """The suite of these options, ready to be played."""
     from readback.registry import Choices
+    from readback.running import is_server
 
-    record = None if options.record is None else Path(options.record)
+    named = options.record
+    server = named if named is not None and is_server(named) else None
+    record = None if named is None or server is not None else Path(named)
     with ExitStack() as stack:
         with stages() as progress:
             choices = Choices(
                 record=record,
+                server=server,
                 seed=options.seed,
                 tasks=options.tasks,
                 limit=options.limit,
                 per_template=options.per_template,
+                lock=None if options.lock is None else Path(options.lock),
+                counterfactual=options.counterfactual,
+                kinds=options.kinds,
+                search=options.search,
                 say=note,
                 progress=progress,
             )
@@ -170,6 +178,8 @@ def _say_next(plan: Plan, folder: RunFolder, report: Report) -> None:
     note(f"The run is in {run}, its report in {run / REPORT}.")
     if not report.is_complete:
         note(f"  go on with what is missing:   {readback} resume {run}")
+    if report.unscored:
+        note(f"  see what is unscored:         {readback} show {run} --unscored")
     note(f"  see what failed, and why:     {readback} show {run} --failed")
     if all(isinstance(agent, str) for agent in plan.agents):
         note(f"  measure a model beside them:  {readback} run {plan.suite.name} --agent openai:MODEL")

@@ -14,18 +14,24 @@ from readback.cli.ending import DONE, Mistake
 from readback.cli.numbers import amount, whole
 from readback.cli.options import (
     CacheMode,
+    Counterfactual,
     Dollars,
     External,
     FailUnder,
+    FaultNames,
     Jobs,
     Json,
+    Kinds,
     Limit,
+    LockPath,
     PerTemplate,
     Prices,
-    RecordPath,
+    RecordOrServer,
     RunPath,
+    Search,
     Seed,
     TaskNames,
+    Validating,
 )
 from readback.cli.output import note
 from readback.cli.playing import carry_out, conclude, described, opened, thresholds_of, warn
@@ -53,10 +59,16 @@ def run(
     condition: Annotated[
         list[str] | None, typer.Option(metavar="NAME[=FILE]", help="default, grounded, or your own prompt's file.")
     ] = None,
-    record: RecordPath = None,
+    record: RecordOrServer = None,
     task: TaskNames = None,
     limit: Limit = None,
     per_template: PerTemplate = None,
+    validation: Validating = None,
+    fault: FaultNames = None,
+    lock: LockPath = None,
+    counterfactual: Counterfactual = None,
+    kinds: Kinds = None,
+    search: Search = False,
     repeats: Annotated[int, typer.Option(parser=whole(1), metavar="N", help="Play each task so often.")] = 1,
     seed: Seed = None,
     jobs: Jobs = None,
@@ -87,16 +99,29 @@ def run(
     from harness.plan import make_plan
     from readback.cli.planning import show_plan
     from readback.registry import suite_source
-    from readback.running import NO_KEYS, VARIANT, Options, agents_of, conditions_of, prompts_of, refuse_to_send_out
+    from readback.running import (
+        NO_KEYS,
+        Options,
+        agents_of,
+        conditions_of,
+        prompts_of,
+        refuse_to_send_out,
+        renamed_variants_of,
+        variants_of,
+    )
 
     source = suite_source(suite)
     thresholds = thresholds_of(fail_under)
     options = Options(
-        agents=tuple(agent or ()), base_url=base_url, record=None if record is None else str(record), seed=seed,
+        agents=tuple(agent or ()), base_url=base_url, record=record, seed=seed,
         tasks=tuple(task or ()), limit=limit, per_template=per_template,
         max_turns=max_turns, max_tokens=max_tokens, seconds=seconds, cache=cache or "use",
-        prices=None if prices is None else str(prices),
+        prices=None if prices is None else str(prices), validation=validation, faults=tuple(fault or ()),
+        lock=None if lock is None else str(lock), counterfactual=tuple(counterfactual or ()),
+        kinds=tuple(kinds or ()), search=search,
     )  # fmt: skip
+    variants = variants_of(source, validation=options.validation, faults=options.faults)
+    variants = renamed_variants_of(source, options) or variants
     prompts = prompts_of(condition or ())
     _refuse_used(out)
     purse = Budget(budget)
@@ -109,7 +134,7 @@ def run(
             ready,
             agents,
             conditions=conditions_of(ready, prompts),
-            variants=(VARIANT,),
+            variants=variants,
             repeats=repeats,
         )
         undrawn = source.undrawn(ready)
@@ -130,7 +155,7 @@ def run(
 
 def resume(
     run: RunPath,
-    record: RecordPath = None,
+    record: RecordOrServer = None,
     jobs: Jobs = None,
     budget: Dollars = None,
     prices: Prices = None,
@@ -171,20 +196,21 @@ def _as_before(
     folder: RunFolder,
     about: RunDocument,
     *,
-    record: Path | None,
+    record: str | None,
     cache: Replies | None,
     prices: Path | None,
 ) -> Options:
     """The options that the run was made with, but for what is said otherwise now."""
     from pydantic import ValidationError
 
-    from readback.running import Options
+    from readback.running import Options, is_server
 
     try:
         before = Options.model_validate(about.options)
     except ValidationError:
         raise Mistake(f"the options in {str(folder.path / 'run.json')!r} are none of this version's") from None
-    if record is None and before.record is not None and not Path(before.record).exists():
+    is_there = before.record is None or is_server(before.record) or Path(before.record).exists()
+    if record is None and not is_there:
         raise Mistake(
             f"{str(folder.path)!r} was played on the record at {before.record!r}, which is not there; say where it is"
             " with --record"
@@ -192,7 +218,7 @@ def _as_before(
     return before.model_copy(
         update={
             "agents": tuple(agent.name for agent in about.agents),
-            "record": before.record if record is None else str(record),
+            "record": before.record if record is None else record,
             "cache": cache or before.cache,
             "prices": before.prices if prices is None else str(prices),
         }

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from readback.cli.ending import DONE, MISSED
-from readback.cli.options import Json, Limit, PerTemplate, RecordPath, Seed, TaskNames
+from readback.cli.options import Counterfactual, Json, Kinds, Limit, LockPath, PerTemplate, RecordPath, Seed, TaskNames
 from readback.cli.output import document, note, result
 from readback.cli.playing import opened, warn
 from readback.cli.progress import Meter
@@ -20,6 +20,12 @@ def validate(
     limit: Limit = None,
     per_template: PerTemplate = None,
     seed: Seed = None,
+    fault: Annotated[
+        str | None, typer.Option("--fault", metavar="NAME", help="Prove it under this fault; readback list faults.")
+    ] = None,
+    lock: LockPath = None,
+    counterfactual: Counterfactual = None,
+    kinds: Kinds = None,
     as_json: Json = False,
 ) -> int:
     """Prove a suite sound.
@@ -27,18 +33,27 @@ def validate(
     Every baseline must do on every task what it is there for.
     """
     from readback.cli.pages import columns
-    from readback.registry import suite_source
-    from readback.running import Options
+    from readback.registry import Faulty, suite_source
+    from readback.running import Options, variants_of
     from readback.visible import visible
 
     source = suite_source(suite)
+    variants_of(source, validation=None, faults=(fault,) if fault else ())
     options = Options(
         record=None if record is None else str(record), seed=seed, tasks=tuple(task or ()), limit=limit,
-        per_template=per_template,
+        per_template=per_template, lock=None if lock is None else str(lock),
+        counterfactual=tuple(counterfactual or ()), kinds=tuple(kinds or ()),
     )  # fmt: skip
     with opened(source, options) as ready:
         with Meter("validating", len(ready.tasks), unit="tasks") as meter:
-            found = source.validate(ready, lambda done, of: meter.at(done, of))
+
+            def told(done: int, of: int) -> None:
+                meter.at(done, of)
+
+            if fault and isinstance(source, Faulty):
+                found = source.validate(ready, told, fault=fault)
+            else:
+                found = source.validate(ready, told)
         for template, reason in found.undrawn.items():
             warn(f"template {template!r} cannot be drawn in full on this record: {reason}")
     if as_json:
