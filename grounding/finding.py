@@ -1,0 +1,143 @@
+"""Whether the files that a trace read show an entity, and where.
+
+Rules, in this order, for each file that was read:
+
+- a path is supported by a read of it, and under `mentions` by a text in which it stands;
+- `Class.method(` is supported by a function or class of that name in that class, or in a class whose head is not in the
+  text; `name(` by one of that name anywhere; a dotted identifier with a class before it likewise;
+- an identifier is supported by a definition that it names or begins, or by a file whose module it is;
+- under `mentions`, by a text in which a word begins with it.
+
+What is not supported fails, unless it may be a definition that cannot be told (`grounding.languages.Definitions`), or
+may be one in a file of a language that is not known: then it is unscored.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grounding.claims import Finding, Support
+from grounding.evidence import FileEvidence, FileRead
+from grounding.sources import folded
+
+if TYPE_CHECKING:
+    from grounding.entities import Entity
+    from grounding.languages import Definition
+    from grounding.policy import CodePolicy
+
+PLACES = 20
+"""Places of support that are named for one entity at most, one for each read."""
+
+_NAMES_OF_TOOLS = 3
+
+
+def find(policy: CodePolicy, entity: Entity, evidence: FileEvidence) -> Finding:
+    """What the evidence says about one entity."""
+    supports = _path_supports if entity.kind == "path" else _name_supports
+    found = [support for read in evidence.reads if (support := next(supports(policy, entity, read), None))]
+    if found:
+        return Finding(outcome="pass", support=tuple(found[:PLACES]))
+    doubt = next((doubt for read in evidence.reads if (doubt := _doubt(policy, entity, read))), None)
+    if doubt is not None:
+        return Finding(outcome="unscored", why=doubt)
+    return Finding(outcome="fail", why=_why(policy, entity, evidence))
+
+
+def _path_supports(policy: CodePolicy, entity: Entity, read: FileRead) -> Iterator[Support]:
+    for written, path in read.paths:
+        if path == entity.name or (policy.paths == "suffix" and path.endswith("/" + entity.name)):
+            yield Support(call=read.call, how="read", span=(0, len(written)))
+    if policy.mentions:
+        yield from _mentions(entity.name, read)
+
+
+def _name_supports(policy: CodePolicy, entity: Entity, read: FileRead) -> Iterator[Support]:
+    for definition in _definitions(policy, entity, read):
+        if _is_in_class(policy, definition, entity.owner):
+            yield Support(call=read.call, how="defined", span=(definition.start, definition.end))
+    if policy.modules and entity.kind == "identifier" and _is_module(policy, entity, read):
+        yield Support(call=read.call, how="module", span=(0, len(read.paths[0][0])))
+    if policy.mentions:
+        yield from _mentions(entity.name, read)
+
+
+def _definitions(policy: CodePolicy, entity: Entity, read: FileRead) -> Iterator[Definition]:
+    """The definitions that the entity's name means, in whichever class."""
+    if read.source is None:
+        return
+    key = folded(entity.name)
+    is_signature = entity.kind == "signature"
+    is_whole = policy.whole or is_signature
+    kinds = ("function", "class") if is_signature else policy.definitions
+    for definition in read.source.named(key) if is_whole else read.source.beginning_with(key):
+        if definition.kind in kinds and (policy.ignore_case or _has_case_of(entity.name, definition, is_whole)):
+            yield definition
+
+
+def _has_case_of(name: str, definition: Definition, is_whole: bool) -> bool:
+    defined = unicodedata.normalize("NFKC", definition.name)
+    return defined == name if is_whole else defined.startswith(name)
+
+
+def _is_in_class(policy: CodePolicy, definition: Definition, owner: str | None) -> bool:
+    if owner is None or definition.scope == "unknown":
+        return True
+    if definition.owner is None:
+        return False
+    return folded(definition.owner) == folded(owner) if policy.ignore_case else definition.owner == owner
+
+
+def _is_module(policy: CodePolicy, entity: Entity, read: FileRead) -> bool:
+    """Whether the names are those of the file's module, of a package around it, or of the way from one to the other."""
+    module, parts = list(read.module), list(entity.parts)
+    if policy.ignore_case:
+        module, parts = [folded(name) for name in module], [folded(name) for name in parts]
+    return any(module[at : at + len(parts)] == parts for at in range(len(module) - len(parts) + 1))
+
+
+def _mentions(name: str, read: FileRead) -> Iterator[Support]:
+    """The first place where a word of the text begins with the name, whatever its case."""
+    found = re.search(rf"(?<![\w.]){re.escape(name)}|(?<=\.){re.escape(name)}", read.text, re.IGNORECASE)
+    if found is not None:
+        yield Support(call=read.call, how="mentioned", span=found.span())
+
+
+def _doubt(policy: CodePolicy, entity: Entity, read: FileRead) -> str | None:
+    """Why nobody can say that this read does not show a name."""
+    if entity.kind == "path":
+        return None
+    if read.source is None:
+        return f"call {read.call} read {read.paths[0][0]!r}, and what is defined is known for Python only"
+    key = folded(entity.name)
+    is_prefix = entity.kind == "identifier" and not policy.whole
+    named = read.source.uncertain
+    if key in named or (is_prefix and any(name.startswith(key) for name in named)):
+        return f"it may be defined in what call {read.call} read, where the text shows too little or cannot be parsed"
+    return None
+
+
+def _why(policy: CodePolicy, entity: Entity, evidence: FileEvidence) -> str:
+    tool = policy.reads[0]
+    if not evidence.reads:
+        others = f"; it calls {_listed(evidence.tools)}" if evidence.tools else ""
+        return f"the trace has no {tool} result{others}"
+    if entity.kind == "path":
+        file = entity.name.rsplit("/", 1)[-1].casefold()
+        for read in evidence.reads:
+            for written, path in read.paths:
+                if path.rsplit("/", 1)[-1].casefold() == file:
+                    return f"no {tool} result is of this path; call {read.call} read {written!r}"
+        return f"no {tool} result is of this path"
+    for read in evidence.reads:
+        for definition in _definitions(policy, entity, read):
+            place = f"in {definition.owner}" if definition.owner else "outside of classes"
+            return f"call {read.call} shows {definition.name} defined {place}, not in {entity.owner}"
+    return f"no definition in any {tool} result"
+
+
+def _listed(tools: tuple[str, ...]) -> str:
+    shown = ", ".join(tools[:_NAMES_OF_TOOLS])
+    return f"{shown} and others" if len(tools) > _NAMES_OF_TOOLS else shown

@@ -1,0 +1,255 @@
+"""What a piece of Python defines, by tree-sitter, which also reads pieces that are no whole file.
+
+- Definitions are classes, functions (methods, nested and conditional ones, each overload), names assigned outside of
+  functions, attributes set on `self`, type statements, and the strings of `__all__`; see `Kind`.
+- A name set in an indented block whose head is not in the text may be a field, a variable or a local one: uncertain.
+- Where the text cannot be parsed as it is, it is read as beginning inside a string, inside brackets or below a cut
+  statement as well (`fragments`), and the reading with the fewest faults counts. If that has faults too, a name that
+  stands behind `def` or `class` and is no definition in it is uncertain.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from tree_sitter import Language as Grammar
+from tree_sitter import Node, Parser, Query, QueryCursor, Tree
+
+from grounding.languages.definitions import Definition, Definitions, Kind, Scope
+from grounding.languages.fragments import STARTS, mended
+
+LONGEST = 2_500_000
+"""Characters of one text that are parsed at most; of a longer one everything is uncertain."""
+
+_LONGEST_MENDED = 400_000
+"""Characters of a text that is read in several ways at most, where it cannot be parsed as it is."""
+
+_TOKENS_IN_A_ROW = 2_000
+"""Brackets, operators and keywords with nothing between them: no code has so many, and a query over them is slow."""
+
+_HIDDEN_COST = 60
+"""What a reading that hides a line looking like a definition costs, in bytes of text that cannot be parsed."""
+
+_NOT_TEXT = 0.01
+"""The share of control characters from which on something is no text at all, and defines nothing."""
+
+_LOOKS_DEFINED = re.compile(r"^[ \t\f]*(?:async[ \t]+)?(?:def|class)[ \t]+([^\W\d]\w*)", re.MULTILINE)
+_ENDLESS = re.compile(rf"(?:(?:[^\w\s'\"#\\]|\b(?:{'|'.join(keyword.kwlist)})\b)\s*+){{{_TOKENS_IN_A_ROW}}}")
+_SAYS_DEFINED = re.compile(r"\b(?:def|class)[ \t]+([^\W\d]\w*)")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+_NAME = re.compile(r"[^\W\d]\w*")
+_UNREADABLE = str.maketrans({"\0": " ", "\ufeff": " "})
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+
+_QUERY = """
+(class_definition name: (identifier)) @class
+(function_definition name: (identifier)) @function
+(assignment left: (identifier) @variable)
+(assignment left: [(pattern_list) (tuple_pattern) (list_pattern)] @variables)
+(assignment left: (attribute object: (identifier) @self attribute: (identifier) @attribute) (#eq? @self "self"))
+(type_alias_statement left: (type [(identifier) @alias (generic_type . (identifier) @alias)]))
+(assignment left: (identifier) @all right: [(list) (tuple)] @exports (#eq? @all "__all__"))
+(augmented_assignment left: (identifier) @all right: [(list) (tuple)] @exports (#eq? @all "__all__"))
+(ERROR) @error
+"""
+
+
+class Python:
+    """See `grounding.languages.Language`."""
+
+    name = "python"
+
+    def definitions(self, text: str, *, begins: bool) -> Definitions:
+        """What `text` defines. See the module."""
+        if len(_CONTROL.findall(text)) > _NOT_TEXT * len(text):
+            return Definitions((), {})
+        clean = _LONE_RETURN.sub("\n", text.translate(_UNREADABLE))
+        tree = _parse(clean) if len(clean) <= LONGEST else None
+        if tree is not None and not tree.root_node.has_error:
+            return _Reading(tree, clean, len(clean)).definitions(())
+        said = [(match[1], match.start(1)) for match in _SAYS_DEFINED.finditer(clean)]
+        if tree is None or _ENDLESS.search(clean):
+            return Definitions((), _first_places(said))
+        others = _others(clean, begins) if len(clean) <= _LONGEST_MENDED else ()
+        readings = [_Reading(tree, clean, len(clean)), *(_Reading(_parse(o), o, len(clean)) for o in others)]
+        looks = len(_LOOKS_DEFINED.findall(clean))
+        best = min(readings, key=lambda each: each.faults + _HIDDEN_COST * (looks - each.defined))
+        return best.definitions(said if best.faults else ())
+
+
+PYTHON = Python()
+
+
+def _others(text: str, begins: bool) -> Iterator[str]:
+    """The text mended under each assumption about where it begins."""
+    for start in STARTS:
+        if not start or (not begins and start in text):
+            yield mended(text, start)
+
+
+def _first_places(named: Iterable[tuple[str, int]]) -> dict[str, int]:
+    places: dict[str, int] = {}
+    for name, at in named:
+        places.setdefault(name, at)
+    return places
+
+
+class _Name(NamedTuple):
+    """A name that is defined: its bytes, and the byte at which it is decided what it stands in."""
+
+    stands_at: int
+    start: int
+    end: int
+    kind: Kind
+
+
+class _Block(NamedTuple):
+    """A class or function: its bytes, and the name of a class."""
+
+    start: int
+    end: int
+    class_name: str | None
+
+
+class _Reading:
+    """One parse of a text, of which the first `length` characters were shown. `faults` are bytes it cannot parse."""
+
+    def __init__(self, tree: Tree, text: str, length: int) -> None:
+        self._data = _bytes(text)
+        self._is_ascii = len(self._data) == len(text)
+        self._shown = length if self._is_ascii else len(_bytes(text[:length]))
+        self._root = tree.root_node
+        self._captured = QueryCursor(_query()).captures(self._root)
+        errors = sum(node.end_byte - node.start_byte for node in self._captured.get("error", ()))
+        self.faults = errors or int(self._root.has_error)
+        self.defined = len(self._of("class")) + len(self._of("function"))
+
+    def definitions(self, said: Sequence[tuple[str, int]]) -> Definitions:
+        """What is defined. `said` are the names that stand behind `def` or `class` where the parse may hide some."""
+        found: list[tuple[_Name, Kind, Scope, str | None]] = []
+        dangling: list[_Name] = []
+        for name, scope, owner in self._scoped():
+            if name.kind != "variable":
+                found.append((name, name.kind, scope, owner))
+            elif scope == "unknown":
+                dangling.append(name)
+            elif scope != "function":
+                found.append((name, "field" if scope == "class" else "variable", scope, owner))
+        places = self._places([name.start for name, *_ in found])
+        certain = tuple(
+            Definition(text, kind, scope, owner, start, start + len(text))
+            for (name, kind, scope, owner), start in zip(found, places, strict=True)
+            for text in (self._text(name.start, name.end),)
+        )
+        known = set(places)
+        loose = [self._text(name.start, name.end) for name in dangling]
+        uncertain = [
+            *zip(loose, self._places([name.start for name in dangling]), strict=True),
+            *((name, at) for name, at in said if at not in known),
+        ]
+        return Definitions(certain, _first_places(uncertain))
+
+    def _of(self, capture: str) -> list[Node]:
+        return self._captured.get(capture, [])
+
+    def _names(self) -> Iterator[_Name]:
+        kinds: tuple[Kind, ...] = ("class", "function")
+        for kind in kinds:
+            for node in self._of(kind):
+                name = node.child_by_field_name("name")
+                if name is not None:
+                    yield _Name(node.start_byte, name.start_byte, name.end_byte, kind)
+        yield from _at_their_place(self._of("variable"), "variable")
+        yield from _at_their_place(self._of("attribute"), "attribute")
+        yield from _at_their_place(self._of("alias"), "alias")
+        for several in self._of("variables"):
+            yield from _at_their_place(
+                (node for node in several.named_children if node.type == "identifier"), "variable"
+            )
+        for exports in self._of("exports"):
+            for string in exports.named_children:
+                content = [node for node in string.named_children if node.type == "string_content"]
+                if len(content) == 1 and _NAME.fullmatch(self._text(*content[0].byte_range)):
+                    yield from _at_their_place(content, "export")
+
+    def _blocks(self) -> list[_Block]:
+        """Classes and functions by their beginning, outer ones first."""
+        blocks = [_Block(*node.byte_range, None) for node in self._of("function")]
+        for node in self._of("class"):
+            name = node.child_by_field_name("name")
+            blocks.append(_Block(*node.byte_range, "" if name is None else self._text(*name.byte_range)))
+        return sorted(blocks, key=lambda block: (block.start, -block.end))
+
+    def _scoped(self) -> Iterator[tuple[_Name, Scope, str | None]]:
+        """The names that were shown, in order, each with what it stands in."""
+        blocks = self._blocks()
+        around: list[_Block] = []
+        ahead = 0
+        for name in sorted(self._names()):
+            if name.end > self._shown:
+                continue
+            while ahead < len(blocks) and blocks[ahead].start < name.stands_at:
+                around.append(blocks[ahead])
+                ahead += 1
+            while around and around[-1].end <= name.stands_at:
+                around.pop()
+            names = [block.class_name for block in reversed(around)]
+            if name.kind == "attribute":  # it is the class's, in whichever of its methods it is set
+                names = [class_name for class_name in names if class_name is not None]
+            if names:
+                yield name, "function" if names[0] is None else "class", names[0]
+            else:
+                yield name, "unknown" if name.kind == "attribute" else self._scope_outside(name.stands_at), None
+
+    def _scope_outside(self, at: int) -> Scope:
+        """What stands in no block is the module's if its outermost statement begins a line, else it was cut off."""
+        statement = self._root.first_child_for_byte(at)
+        is_whole = statement is not None and statement.start_point.column == 0 and not statement.is_error
+        return "module" if is_whole or self._column(at) == 0 else "unknown"
+
+    def _column(self, at: int) -> int:
+        return at - (self._data.rfind(b"\n", 0, at) + 1)
+
+    def _text(self, start: int, end: int) -> str:
+        return self._data[start:end].decode("utf-8", "replace")
+
+    def _places(self, starts: Sequence[int]) -> list[int]:
+        """Byte offsets, ascending, as offsets in characters."""
+        if self._is_ascii:
+            return list(starts)
+        places, at, characters = [], 0, 0
+        for start in starts:
+            characters += len(self._data[at:start].decode("utf-8", "replace"))
+            at = start
+            places.append(characters)
+        return places
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _parse(text: str) -> Tree:
+    return Parser(_grammar()).parse(_bytes(text))
+
+
+def _at_their_place(nodes: Iterable[Node], kind: Kind) -> Iterator[_Name]:
+    for node in nodes:
+        start, end = node.byte_range
+        yield _Name(start, start, end, kind)
+
+
+@cache
+def _grammar() -> Grammar:
+    import tree_sitter_python
+
+    return Grammar(tree_sitter_python.language())
+
+
+@cache
+def _query() -> Query:
+    return Query(_grammar(), _QUERY)

@@ -1,0 +1,73 @@
+"""A text that was read, made ready for questions: which names does it define, and where."""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grounding.cache import Cache, content_key
+from grounding.languages import Definition, Language
+from grounding.marks import pieces_of
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What one text defines, with places in the text as it was shown.
+
+    `uncertain` holds by folded name the place of what may be a definition; see `grounding.languages.Definitions`.
+    `cut` says that something was left out, and nobody knows whether the agent saw it.
+    """
+
+    definitions: tuple[Definition, ...]
+    uncertain: dict[str, int]
+    cut: bool
+    _folded: tuple[str, ...]
+    _order: tuple[int, ...]
+
+    def beginning_with(self, folded: str) -> Iterator[Definition]:
+        """The definitions whose folded name begins with this, by name."""
+        at = bisect_left(self._folded, folded)
+        while at < len(self._folded) and self._folded[at].startswith(folded):
+            yield self.definitions[self._order[at]]
+            at += 1
+
+    def named(self, folded: str) -> Iterator[Definition]:
+        """The definitions with this folded name, in order."""
+        at = bisect_left(self._folded, folded)
+        while at < len(self._folded) and self._folded[at] == folded:
+            yield self.definitions[self._order[at]]
+            at += 1
+
+
+def folded(name: str) -> str:
+    """A name as it is compared where case does not count. Python itself compares names in the form NFKC."""
+    return name.lower() if name.isascii() else unicodedata.normalize("NFKC", name).casefold()
+
+
+def read_source(text: str, language: Language, first_line: int | None, cache: Cache) -> Source:
+    """What a text in this language defines, from the cache where the same text was read before."""
+    key = ("source", language.name, first_line, content_key(text))
+    return cache.get(key, lambda: _read(text, language, first_line))
+
+
+def no_source(text: str, cache: Cache) -> Source:
+    """The same for a text in which nothing is defined, such as a document."""
+    return cache.get(("document", content_key(text)), lambda: Source((), {}, pieces_of(text).cut, (), ()))
+
+
+def _read(text: str, language: Language, first_line: int | None) -> Source:
+    found = pieces_of(text, first_line)
+    definitions: list[Definition] = []
+    uncertain: dict[str, int] = {}
+    for piece in found.pieces:
+        of_piece = language.definitions(piece.text, begins=piece.begins)
+        for definition in of_piece.certain:
+            start = piece.shown_at(definition.start)
+            definitions.append(definition._replace(start=start, end=start + definition.end - definition.start))
+        for name, at in of_piece.uncertain.items():
+            uncertain.setdefault(folded(name), piece.shown_at(at))
+    names = [folded(definition.name) for definition in definitions]
+    order = sorted(range(len(names)), key=lambda at: (names[at], at))
+    return Source(tuple(definitions), uncertain, found.cut, tuple(names[at] for at in order), tuple(order))
