@@ -135,13 +135,13 @@ def headings(text: str) -> list[list[str]]:
     return [re.split(r" {2,}", line.strip()) for line in text.splitlines() if line.startswith("Agent ")]
 
 
-def test_every_command_is_in_the_readme_or_the_help() -> None:
+def test_every_command_is_written_about() -> None:
     registered = [command.name for command in app.registered_commands]
     groups = [group.name for group in app.registered_groups]
-    assert set(registered) | set(groups) == set(NAMES)
+    assert set(NAMES) <= set(registered) | set(groups)
     text = " ".join((ROOT / page).read_text() for page in PAGES)
     for name in NAMES:
-        assert f"readback {name}" in text or name == "report", name
+        assert f"readback {name}" in text, name
 
 
 def test_every_link_of_the_pages_leads_somewhere() -> None:
