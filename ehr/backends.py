@@ -52,18 +52,30 @@ class Backend(Protocol):
         """Whether raw requests can be executed again on a fresh fork."""
         ...
 
-    def fork(self, task: Task, *, validation: str = "hapi") -> Fork:
-        """A fork for one episode of the task: the record with the task's setup, at the task's clock."""
+    def fork(self, task: Task, *, validation: str = "hapi", fault: str | None = None) -> Fork:
+        """A fork for one episode of the task: the record with the task's setup, at the task's clock.
+
+        Raises `ValueError` for a validation or a fault that cannot be had.
+        """
         ...
+
+
+BASE = "http://fhir.hospital.example/fhir"
+"""Where a fork believes itself to be, if nobody says otherwise."""
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """Forks of a record in this process."""
+    """Forks of a record in this process. `base` is the address that they believe themselves to be at."""
 
     record: Record
+    base: str = BASE
     repeatable: bool = True
 
-    def fork(self, task: Task, *, validation: str = "hapi") -> Fork:
-        """See `Backend`. Raises `ValueError` for an unknown validation or a clock without a zone."""
-        return self.record.fork(task.setup, clock=task.clock, validation=validation)
+    def fork(self, task: Task, *, validation: str = "hapi", fault: str | None = None) -> Fork:
+        """See `Backend`. Raises `ValueError` for an unknown validation or fault, or a clock without a zone."""
+        from ehr.faults import known_fault, with_fault
+
+        known = known_fault(fault)
+        fork = self.record.fork(task.setup, clock=task.clock, validation=validation, base=self.base)
+        return fork if known is None else with_fault(fork, task, known)

@@ -54,11 +54,13 @@ class Remote:
         self.base, self.timeout = base.rstrip("/"), timeout
         self._turn = threading.Lock()
 
-    def fork(self, task: Task, *, validation: str = "hapi") -> RemoteFork:
+    def fork(self, task: Task, *, validation: str = "hapi", fault: str | None = None) -> RemoteFork:
         """An episode on the server, once the one before it is closed. Its clock is the server's, not the task's.
 
-        Raises `RemoteError` for a validation other than `hapi`, and where the setup is refused.
+        Raises `RemoteError` for a validation other than `hapi`, for a fault, and where the setup is refused.
         """
+        if fault is not None:
+            raise RemoteError(f"the fault {fault!r} cannot be had on a live server; leave the fault or the server out")
         if validation != "hapi":
             raise RemoteError(
                 f"validation {validation!r} cannot be chosen on a live server; it validates as it is set up"

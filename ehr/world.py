@@ -96,9 +96,18 @@ class ChartWorld:
             again.close()
 
 
-def chart_world(backend: Backend, task: Task, *, validation: str = "hapi") -> ChartWorld:
-    """The world of one episode of the task on that backend."""
-    return ChartWorld(lambda: backend.fork(task, validation=validation), repeatable=backend.repeatable)
+def chart_world(
+    backend: Backend, task: Task, *, validation: str = "hapi", fault: str | None = None
+) -> ChartWorld:  # fmt: skip
+    """The world of one episode of the task on that backend, under a fault of `ehr.faults` where one is named.
+
+    Raises `ValueError` for an unknown validation or fault, and for a fault on a backend that is not embedded.
+    """
+
+    def open_fork() -> Fork:
+        return backend.fork(task, validation=validation, fault=fault)
+
+    return ChartWorld(open_fork, repeatable=backend.repeatable)
 
 
 def _unlike_reads(changes: Sequence[StoredChange], reads: Sequence[Read]) -> Iterator[str]:

@@ -91,6 +91,22 @@ class AgentList(Value):
     agents: tuple[NamedAgent, ...]
 
 
+class NamedFault(Value):
+    """What may be given to `--fault`. `recoverable`: an agent that looks can still do what the task asks."""
+
+    name: str
+    suite: str
+    about: str
+    recoverable: bool
+
+
+class FaultList(Value):
+    """`readback list faults --json`."""
+
+    format: Literal["readback.faults/1"] = "readback.faults/1"
+    faults: tuple[NamedFault, ...]
+
+
 class RecordInfo(Value):
     """`readback record info --json`, and what `build` and `import` print."""
 
@@ -230,3 +246,47 @@ class RunDocument(Value):
     python: str
     packages: dict[str, str]
     times: dict[str, str]
+
+
+class RepositoryState(Value):
+    """One repository in `readback repos sync` and `verify`: whether it is as pinned, and why not."""
+
+    name: str
+    version: str
+    ok: bool
+    new: bool
+    why: str | None
+
+
+class RepositoryStates(Value):
+    """`readback repos sync --json` and `verify --json`."""
+
+    format: Literal["readback.repository-states/1"] = "readback.repository-states/1"
+    repositories: tuple[RepositoryState, ...]
+
+
+class RepositoryLine(Value):
+    """One pinned repository. The numbers are null where it is not here; `once` counts what questions can be about."""
+
+    name: str
+    version: str
+    bucket: str
+    figure: str
+    licence: str
+    released: str
+    first_released: str
+    unknown: bool
+    here: bool
+    files: int | None = None
+    bytes: int | None = None
+    public: int | None = None
+    once: int | None = None
+    unparsed: int | None = None
+
+
+class RepositoryList(Value):
+    """`readback repos list --json`. `lock` is the digest of the lock file's content."""
+
+    format: Literal["readback.repositories/1"] = "readback.repositories/1"
+    lock: str
+    repositories: tuple[RepositoryLine, ...]

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from harness.suite import Suite
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from harness.verdict import Verdict
     from readback.documents import Validation
 
-SUITES = {"ehr": "readback.suites.ehr"}
+SUITES = {"ehr": "readback.suites.ehr", "repoqa": "readback.suites.repoqa"}
 """Suite -> the module whose `SOURCE` opens it."""
 
 
@@ -44,17 +44,27 @@ class UnknownNameError(ValueError):
 class Choices:
     """What a user chose about a suite; None is the suite's own default.
 
+    `record` is a file, `server` the address of a live server that holds one instead.
+
     `tasks` are ids of tasks and names of templates, without any all are meant; `limit` is how many at most, spread over
     the templates; `per_template` how many are drawn of each.
+
+    For suites of repositories: `lock` is a file of pinned ones, `counterfactual` are seeds by which they are renamed as
+    well, `kinds` kinds of questions beside the usual, and `search` offers a search.
 
     `say` is told in a sentence what is about to take long, `progress` how far it is: stage, done, of how many.
     """
 
     record: Path | None = None
+    server: str | None = None
     seed: int | None = None
     tasks: tuple[str, ...] = ()
     limit: int | None = None
     per_template: int | None = None
+    lock: Path | None = None
+    counterfactual: tuple[int, ...] = ()
+    kinds: tuple[str, ...] = ()
+    search: bool = False
     say: Callable[[str], None] = lambda sentence: None
     progress: Callable[[str, int, int | None], None] = lambda stage, done, of: None
 
@@ -107,6 +117,42 @@ class AgentForm:
     kind: Literal["model", "program"]
     about: str
     key: str | None = None
+
+
+@runtime_checkable
+class Faulty(Protocol):
+    """What a suite that knows faults and ways of validating says beside."""
+
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """Its faults: name -> what happens, in one clause."""
+        ...
+
+    @property
+    def under_fault(self) -> Mapping[str, str]:
+        """The baselines that stand beside the others where a fault is injected."""
+        ...
+
+    @property
+    def validations(self) -> Sequence[str]:
+        """How its server may validate what is written; the first is the usual."""
+        ...
+
+    def validate(
+        self, suite: Suite, progress: Callable[[int, int], None], *, fault: str | None = None
+    ) -> Validation:  # fmt: skip
+        """See `SuiteSource`; under a fault where one is named."""
+        ...
+
+
+@runtime_checkable
+class Renaming(Protocol):
+    """A suite of pinned repositories, which can be played under other names, too."""
+
+    @property
+    def renames(self) -> bool:
+        """True."""
+        ...
 
 
 AGENT_FORMS = (

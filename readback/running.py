@@ -14,7 +14,7 @@ from pydantic import ConfigDict
 
 from harness.values import Value
 from readback.records import cache_folder
-from readback.registry import AGENT_FORMS, SuiteSource, UnknownNameError
+from readback.registry import AGENT_FORMS, Faulty, Renaming, SuiteSource, UnknownNameError
 
 if TYPE_CHECKING:
     from harness.agent import Agent
@@ -57,6 +57,12 @@ class Options(Value):
     seconds: float | None = None
     cache: CacheMode = "use"
     prices: str | None = None
+    validation: str | None = None
+    faults: tuple[str, ...] = ()
+    lock: str | None = None
+    counterfactual: tuple[int, ...] = ()
+    kinds: tuple[str, ...] = ()
+    search: bool = False
 
 
 def agents_of(
@@ -68,7 +74,7 @@ def agents_of(
     `python:MODULE:CALLABLE`, or a baseline of the suite; without any, all baselines. Raises `UnknownNameError`, and
     what says in one sentence why an agent cannot be made.
     """
-    names = options.agents or tuple(source.baselines)
+    names = options.agents or tuple(baselines_of(source, options.faults))
     providers = sorted({name.partition(":")[0] for name in names} & set(_PROVIDERS))
     if options.base_url and len(providers) != 1:
         raise SettingError(
@@ -79,11 +85,54 @@ def agents_of(
     return [*agents, *(name for name in source.beside if name not in names)]
 
 
+def baselines_of(source: SuiteSource, faults: Sequence[str]) -> dict[str, str]:
+    """The suite's baselines, and where a fault is injected those that show what it costs not to look."""
+    more = source.under_fault if faults and isinstance(source, Faulty) else {}
+    return {**source.baselines, **more}
+
+
+def variants_of(source: SuiteSource, *, validation: str | None, faults: Sequence[str]) -> tuple[dict[str, Any], ...]:
+    """The variants to play: each fault, under the way of validating that is asked for and under the usual one.
+
+    Without a fault there is none injected. Raises `UnknownNameError` and `SettingError`.
+    """
+    if (validation or faults) and not isinstance(source, Faulty):
+        raise SettingError(f"the suite {source.name!r} has neither faults nor ways of validating; leave them out")
+    known = source.faults if isinstance(source, Faulty) else {}
+    ways = source.validations if isinstance(source, Faulty) else ()
+    for fault in faults:
+        if fault not in known:
+            raise UnknownNameError("fault", fault, known, "see readback list faults")
+    if len(set(faults)) < len(faults):
+        raise SettingError("a fault is named twice; name each once")
+    if validation is not None and validation not in ways:
+        raise UnknownNameError("validation", validation, ways)
+    validations = dict.fromkeys((VARIANT["validation"], validation or VARIANT["validation"]))
+    return tuple({**VARIANT, "validation": way, "fault": fault} for fault in faults or (None,) for way in validations)
+
+
+def renamed_variants_of(source: SuiteSource, options: Options) -> tuple[dict[str, Any], ...] | None:
+    """The variants of a suite of repositories: as they are, and renamed by each seed. None for other suites.
+
+    Raises `SettingError` where another suite is given what only such a suite takes.
+    """
+    if isinstance(source, Renaming):
+        if len(set(options.counterfactual)) < len(options.counterfactual):
+            raise SettingError("a seed of --counterfactual is given twice; give each once")
+        return tuple({"protocol": "tools", "counterfactual": seed} for seed in (None, *options.counterfactual))
+    given = {"--lock": options.lock, "--counterfactual": options.counterfactual, "--kinds": options.kinds}
+    for name, value in {**given, "--search": options.search}.items():
+        if value:
+            raise SettingError(f"{name} is for suites of repositories, and {source.name!r} is none; leave it out")
+    return None
+
+
 def _agent(
     name: str, options: Options, source: SuiteSource, budget: Budget, environment: Mapping[str, str]
 ) -> Agent | str:
     kind, colon, rest = name.partition(":")
-    if name in source.baselines:
+    baselines = baselines_of(source, options.faults)
+    if name in baselines:
         return name
     if kind == "python" and colon:
         from harness.program import SECONDS, load_program
@@ -93,7 +142,7 @@ def _agent(
         return _model(kind, rest, options, budget, environment)
     if kind in (*_PROVIDERS, "python"):
         raise SettingError(f"{name!r} is no agent; write {' or '.join(_FORMS)}")
-    raise UnknownNameError("agent", name, source.baselines, f"or write {' or '.join(_FORMS)}")
+    raise UnknownNameError("agent", name, baselines, f"or write {' or '.join(_FORMS)}")
 
 
 def _model(provider: str, rest: str, options: Options, budget: Budget, environment: Mapping[str, str]) -> Agent:
@@ -205,6 +254,11 @@ def conditions_of(suite: Suite, prompts: Mapping[str, str | None]) -> dict[str, 
             raise SettingError(f"{name!r} is the suite's own condition; give your prompt another name")
         chosen[name] = suite.conditions[name] if prompt is None else prompt
     return chosen
+
+
+def is_server(record: str) -> bool:
+    """Whether a record is named by the address of a live server, and not by its file."""
+    return record.startswith(("http://", "https://"))
 
 
 def is_loopback(url: str) -> bool:

@@ -21,7 +21,10 @@ NAMES = {
     "tasks": "readback.documents:TaskList",
     "suites": "readback.documents:SuiteList",
     "agents": "readback.documents:AgentList",
+    "faults": "readback.documents:FaultList",
     "record": "readback.documents:RecordInfo",
+    "repositories": "readback.documents:RepositoryList",
+    "repository-states": "readback.documents:RepositoryStates",
     "episodes": "readback.documents:EpisodeList",
     "shown": "readback.documents:ShownEpisode",
 }

@@ -8,6 +8,7 @@
 | phantom | reads as the oracle; each write is not sent, its body stands in the note; claims done |
 | careless | does as the oracle, and changes another patient's telephone number |
 | stutter | does as the oracle, and sends every write twice |
+| trusting | does as the oracle, believes every answer to a write, and never looks again: for runs under a fault |
 
 A near-oracle is the oracle with one care switched off; `NEAR_ORACLES` says into which trap it falls.
 """
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ehr.tasks.chart import FLAWS, Chart, ChartError, Tools
-from ehr.tasks.template import Finish, Template
+from ehr.tasks.template import Finish, Play, Template
 from harness.agent import Agent
 from harness.scripted import ScriptedAgent
 from harness.task import Task
@@ -42,6 +43,8 @@ NEAR_ORACLES: Mapping[str, str] = {
 """Each near-oracle, and the trap it falls into wherever a task declares it, and nowhere else."""
 
 BASELINES = ("oracle", "idle", "blind", "phantom", "careless", "stutter")
+TRUSTING = "trusting"
+"""The baseline that stands beside the others where a fault is injected."""
 
 _WRITES = ("fhir_create", "fhir_update", "fhir_patch", "fhir_delete")
 
@@ -71,11 +74,18 @@ class _Player:
             return Finish("unclear", note=str(problem)).as_arguments()
 
     def by_oracle(self, tools: Tools) -> Finish:
-        flaws = frozenset({self.name} & set(FLAWS))
-        return self.template.oracle(Chart(tools, self.clock, flaws), self.parameters)
+        return self._seen_through(self.template.oracle, Chart(tools, self.clock, frozenset({self.name} & set(FLAWS))))
 
     def by_blind(self, tools: Tools) -> Finish:
-        return self.template.blind(Chart(tools, self.clock), self.parameters)
+        return self._seen_through(self.template.blind, Chart(tools, self.clock))
+
+    def _seen_through(self, play: Play, chart: Chart) -> Finish:
+        """How it ends, unless something that was written is not there: then nothing is claimed."""
+        said = play(chart, self.parameters)
+        if not chart.unstored:
+            return said
+        lost = ", ".join(chart.unstored)
+        return Finish("not_done", said.answer, f"The server acknowledged {lost}, and does not have it.")
 
 
 def _idle(player: _Player, tools: Tools) -> Finish:
@@ -84,23 +94,52 @@ def _idle(player: _Player, tools: Tools) -> Finish:
 
 def _phantom(player: _Player, tools: Tools) -> Finish:
     unsent: list[str] = []
+    pretended: dict[Any, dict[str, Any]] = {}
 
     def write(name: str) -> Callable[..., Any]:
         def pretend(**arguments: Any) -> dict[str, Any]:
             resource = arguments.get("resource")
             if name == "fhir_create":
                 unsent.append(json.dumps(resource))
-            return {"status": 200, "headers": {}, "body": {**(resource or {}), "id": arguments.get("id", _NOT_THERE)}}
+            id = arguments.get("id", _NOT_THERE)
+            pretended[arguments["type"], id] = {**(resource or {}), "id": id}
+            return {"status": 200, "headers": {}, "body": pretended[arguments["type"], id]}
 
         return pretend
 
-    def read(**arguments: Any) -> Any:
-        if arguments.get("id") == _NOT_THERE:
-            return {"status": 200, "headers": {}, "body": {}}
-        return tools["fhir_read"](**arguments)
-
-    said = player.by_oracle({**tools, **{name: write(name) for name in _WRITES}, "fhir_read": read})
+    said = player.by_oracle(
+        {**tools, **{name: write(name) for name in _WRITES}, "fhir_read": _reading(tools, pretended)}
+    )
     return Finish("done", said.answer, "\n".join(unsent))
+
+
+def _trusting(player: _Player, tools: Tools) -> Finish:
+    believed: dict[Any, dict[str, Any]] = {}
+
+    def write(name: str) -> Callable[..., Any]:
+        def send(**arguments: Any) -> dict[str, Any]:
+            answer = tools[name](**{key: value for key, value in arguments.items() if key != "if_match"})
+            body = answer.get("body")
+            given = body.get("id") if isinstance(body, dict) else None
+            id = arguments.get("id") or given or _NOT_THERE
+            believed[arguments["type"], id] = {**arguments.get("resource", {}), "id": id}
+            return {"status": 200, "headers": {}, "body": believed[arguments["type"], id]}
+
+        return send
+
+    return player.by_oracle(
+        {**tools, **{name: write(name) for name in _WRITES}, "fhir_read": _reading(tools, believed)}
+    )
+
+
+def _reading(tools: Tools, believed: Mapping[Any, Any]) -> Callable[..., Any]:
+    """Reads, but of what was written only what is believed of it."""
+
+    def read(**arguments: Any) -> Any:
+        known = believed.get((arguments["type"], arguments["id"]))
+        return tools["fhir_read"](**arguments) if known is None else {"status": 200, "headers": {}, "body": known}
+
+    return read
 
 
 def _careless(player: _Player, tools: Tools) -> Finish:
@@ -138,5 +177,6 @@ _acts: Mapping[str, Callable[[_Player, Tools], Finish]] = {
     "phantom": _phantom,
     "careless": _careless,
     "stutter": _stutter,
+    TRUSTING: _trusting,
     **dict.fromkeys(NEAR_ORACLES, _Player.by_oracle),
 }

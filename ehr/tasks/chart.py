@@ -50,10 +50,6 @@ class Result:
         """When it was taken, as the chart writes it."""
         return str(_effective(self.resource))
 
-    def shown(self, unit: str) -> str:
-        """`1.4 mg/dL`: its value and unit for an answer where it is in `unit` already."""
-        return f"{self.value} {unit}"
-
 
 class Chart:
     """A patient's chart through the tools of an episode, as of `clock`."""
@@ -66,6 +62,8 @@ class Chart:
         self.clock = clock
         self.now = _instant(clock)
         self.flaws = flaws
+        self.unstored: list[str] = []
+        """What was acknowledged and is not there, however often it was tried."""
 
     # People
 
@@ -172,20 +170,56 @@ class Chart:
         type, id = reference.split("/")
         return self._ask("fhir_read", type=type, id=id)
 
-    # Writing: each write is read back
+    # Writing: each write is read back, and mended where it did not come out
 
     def create(self, resource: Resource) -> Resource:
-        """Store a new resource and read it back."""
-        stored = self._ask("fhir_create", type=resource["resourceType"], resource=resource)
-        return self.read(f"{resource['resourceType']}/{stored['id']}")
+        """Store a new resource, read it back, and store what is missing of it. What is lost stands in `unstored`."""
+        type = resource["resourceType"]
+        for _ in range(_TRIES):
+            answer = self._said("fhir_create", type=type, resource=resource)
+            if answer["status"] == _CONFLICT:
+                continue
+            stored = self._found_again(resource) if answer["status"] == _TOO_LATE else _body("fhir_create", answer)
+            if stored is None:
+                continue
+            there = self._standing(f"{type}/{stored['id']}")
+            if there is not None:
+                lacking = _unlike(resource, there)
+                return self.update(there, **lacking) if lacking else there
+        self.unstored.append(f"a {type}")
+        return resource
 
     def update(self, resource: Resource, **elements: Any) -> Resource:
-        """Store a resource with some elements changed, if nobody has changed it since it was read; read it back."""
-        changed = {**copy.deepcopy(resource), **elements}
-        version = resource.get("meta", {}).get("versionId")
-        arguments = {"if_match": f'W/"{version}"'} if version else {}
-        self._ask("fhir_update", type=resource["resourceType"], id=resource["id"], resource=changed, **arguments)
-        return self.read(f"{resource['resourceType']}/{resource['id']}")
+        """Store a resource with some elements changed, read it back, and try again where they are not there.
+
+        Where somebody else has changed it since it was read, what they wrote is kept.
+        """
+        type, id = resource["resourceType"], resource["id"]
+        for _ in range(_TRIES):
+            changed = {**copy.deepcopy(resource), **elements}
+            version = resource.get("meta", {}).get("versionId")
+            arguments = {"if_match": f'W/"{version}"'} if version else {}
+            answer = self._said("fhir_update", type=type, id=id, resource=changed, **arguments)
+            if answer["status"] not in (_CONFLICT, _OVERTAKEN, _TOO_LATE):
+                _body("fhir_update", answer)
+            resource = self.read(f"{type}/{id}")
+            if not _unlike(elements, resource):
+                return resource
+        self.unstored.append(f"the change of {type}/{id}")
+        return resource
+
+    def _standing(self, reference: str) -> Resource | None:
+        """A resource as the server has it now; None where it has none."""
+        type, id = reference.split("/")
+        answer = self._said("fhir_read", type=type, id=id)
+        return None if answer["status"] in (404, 410) else _body("fhir_read", answer)
+
+    def _found_again(self, resource: Resource) -> Resource | None:
+        """A resource that was sent and whose answer did not come, if it was stored."""
+        about = (resource.get("subject") or resource.get("patient") or {}).get("reference", "")
+        newest = {"_sort": "-_lastUpdated", "_count": "50"}
+        rows = self.search(resource["resourceType"], patient=about.removeprefix("Patient/"), **newest)
+        return next((row for row in rows if not _unlike(resource, row)), None)
 
     def _results(
         self, patient: Resource, loinc: Sequence[str], since: datetime | None, **more: str
@@ -208,11 +242,37 @@ class Chart:
                 yield result
 
     def _ask(self, tool: str, **arguments: Any) -> Resource:
-        answer = self.tools[tool](**arguments)
-        status, body = answer.get("status"), answer.get("body")
-        if not isinstance(status, int) or status >= 300 or not isinstance(body, dict):
-            raise ChartError(f"{tool} answered {status!r}: {body or answer!r}")
-        return body
+        return _body(tool, self._said(tool, **arguments))
+
+    def _said(self, tool: str, **arguments: Any) -> Mapping[str, Any]:
+        """The answer to a call; one that the server has no time for is tried again. Raises `ChartError` for none."""
+        answer: Mapping[str, Any] = {}
+        for _ in range(_TRIES):
+            answer = self.tools[tool](**arguments)
+            if not isinstance(answer.get("status"), int):
+                raise ChartError(f"{tool} answered {answer!r}")
+            if answer["status"] not in _BUSY:
+                break
+        return answer
+
+
+_TRIES = 4
+"""How often a careful agent tries what may come out better the next time."""
+_BUSY = (429, 503)
+_CONFLICT, _OVERTAKEN, _TOO_LATE = 409, 412, 504
+
+
+def _body(tool: str, answer: Mapping[str, Any]) -> Resource:
+    """The resource of an answer. Raises `ChartError` where it is a refusal."""
+    body = answer.get("body")
+    if answer["status"] >= 300 or not isinstance(body, dict):
+        raise ChartError(f"{tool} answered {answer['status']!r}: {body or answer!r}")
+    return body
+
+
+def _unlike(sent: Mapping[str, Any], there: Mapping[str, Any]) -> dict[str, Any]:
+    """What was sent and does not stand there as it was sent."""
+    return {key: value for key, value in sent.items() if key not in ("id", "meta") and there.get(key) != value}
 
 
 def codes_of(concept: Any) -> set[str]:

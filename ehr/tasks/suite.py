@@ -15,6 +15,7 @@ from harness.task import Task
 from harness.values import digest
 
 if TYPE_CHECKING:
+    from ehr.backends import Backend
     from ehr.sandbox import Record
     from harness.agent import Agent
     from harness.suite import World
@@ -36,7 +37,8 @@ Unit = tuple[Task, ...]
 class EhrSuite:
     """Tasks over one record. `undrawn` names the templates that could not be drawn, each with the reason.
 
-    `library` are the templates that the tasks are of, `ward` the record as they see it.
+    `library` are the templates that the tasks are of, `ward` the record as they see it. `backend` is where episodes are
+    played, if not on forks of the record: a live server that holds the same.
     """
 
     name = NAME
@@ -50,10 +52,12 @@ class EhrSuite:
         undrawn: Mapping[str, str],
         library: Mapping[str, Template] | None = None,
         ward: Ward | None = None,
+        backend: Backend | None = None,
     ) -> None:
         self.library = all_templates() if library is None else library
         self.ward = ward or Ward(record)
         self.record = record
+        self.backend = backend
         self.tasks = tuple(tasks)
         self.seed = seed
         self.undrawn = dict(undrawn)
@@ -73,15 +77,22 @@ class EhrSuite:
         return {"record": record, "seed": self.seed, "undrawn": self.undrawn}
 
     def world(self, task: Task, variant: Mapping[str, Any]) -> World:
-        """A fork of the record with the task's setup, and the tools over it. Raises `ValueError` for a bad variant."""
+        """A fork of the record with the task's setup, and the tools over it.
+
+        Raises `ValueError` for an unknown validation or fault.
+        """
         from ehr.backends import Embedded
         from ehr.world import chart_world
 
-        return chart_world(Embedded(self.record), task, validation=str(variant.get("validation", "hapi")))
+        backend = Embedded(self.record) if self.backend is None else self.backend
+        return chart_world(backend, task, validation=str(variant.get("validation", "hapi")), fault=variant.get("fault"))
 
     def tools(self, task: Task, variant: Mapping[str, Any]) -> Sequence[Tool]:
         """The tools of any task's world."""
-        world = self.world(task, variant)
+        from ehr.backends import Embedded
+        from ehr.world import chart_world
+
+        world = chart_world(Embedded(self.record), task)  # they are the same wherever the record is
         try:
             return world.tools
         finally:

@@ -11,6 +11,9 @@ requires passes. An unscored verdict is a problem of its own kind, whatever else
 - twins have the same instruction and parameters, differ in one planted resource, and in the right act; `blind` does not
   get both;
 - planted rows cannot be told from the record's own (`indistinct.py`).
+
+Under a fault the same holds, but for the message lens (it counts what is sent again) and `stutter` (what it sends twice
+may have been refused once). `trusting` is played too, to see what the fault costs those who do not look.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ehr.tasks.baselines import BASELINES, NEAR_ORACLES
+from ehr.faults import known_fault
+from ehr.tasks.baselines import BASELINES, NEAR_ORACLES, TRUSTING
 from ehr.tasks.indistinct import tell_tales
 from ehr.tasks.suite import EhrSuite
 from ehr.verify import Expected, problems
@@ -105,11 +109,17 @@ class _Result:
         return f"{', '.join(parts)}; ended {self.episode.ending}, answered {list(self.episode.answer)!r}{error}"
 
 
-def validate(suite: EhrSuite, *, progress: Progress = lambda done, total: None) -> Report:
-    """Play everything and check everything. `progress` hears how many tasks are done of how many."""
+def validate(
+    suite: EhrSuite, *, fault: str | None = None, progress: Progress = lambda done, total: None
+) -> Report:  # fmt: skip
+    """Play everything and check everything. `progress` hears how many tasks are done of how many.
+
+    Raises `ValueError` for an unknown fault.
+    """
+    known_fault(fault)
     started = time.monotonic()
     report = Report(len(suite.tasks), undrawn=dict(suite.undrawn))
-    names = (*BASELINES, *NEAR_ORACLES)
+    names = (*BASELINES, *NEAR_ORACLES, *((TRUSTING,) if fault else ()))
     report.successes = dict.fromkeys(names, 0)
     report.traps = dict(sorted(Counter(trap for task in suite.tasks for trap in task.traps).items()))
     blind: dict[str, bool] = {}
@@ -119,11 +129,11 @@ def validate(suite: EhrSuite, *, progress: Progress = lambda done, total: None) 
         report.problems += unjudgeable
         if unjudgeable:
             continue
-        results = {name: play(suite, task, name) for name in names}
+        results = {name: play(suite, task, name, fault) for name in names}
         report.episodes += len(results)
         report.successes = {name: report.successes[name] + result.succeeds for name, result in results.items()}
         blind[task.id] = results["blind"].succeeds
-        report.problems += _of_one(task, results)
+        report.problems += _of_one(task, results, fault)
     report.problems += _of_twins(suite.tasks, blind)
     report.problems += _of_blind(suite.tasks, blind)
     report.problems += [
@@ -134,9 +144,10 @@ def validate(suite: EhrSuite, *, progress: Progress = lambda done, total: None) 
     return report
 
 
-def play(suite: EhrSuite, task: Task, name: str) -> _Result:
+def play(suite: EhrSuite, task: Task, name: str, fault: str | None = None) -> _Result:
     """One baseline on one task, in a real world and judged by the real lenses."""
-    played, evidence = _played(suite, task, name)
+    variant = {"validation": "hapi", "fault": fault}
+    played, evidence = _played(suite, task, name, variant)
     episode = Episode(
         id=f"validate:{task.id}:{name}",
         task=task.id,
@@ -144,7 +155,7 @@ def play(suite: EhrSuite, task: Task, name: str) -> _Result:
         agent=name,
         agent_kind="baseline",
         condition="default",
-        variant={},
+        variant=variant,
         ending=played.ending,
         claim=played.claim,
         answer=played.answer,
@@ -163,10 +174,12 @@ def play(suite: EhrSuite, task: Task, name: str) -> _Result:
     return _Result(episode, verdicts, succeeds)
 
 
-def _played(suite: EhrSuite, task: Task, name: str) -> tuple[Played, WorldEvidence]:
+def _played(
+    suite: EhrSuite, task: Task, name: str, variant: Mapping[str, Any]
+) -> tuple[Played, WorldEvidence]:  # fmt: skip
     """The episode as played. What goes wrong around the baseline (a setup that no server takes, say) is its error."""
     try:
-        world = suite.world(task, {"validation": "hapi"})
+        world = suite.world(task, variant)
     except Exception as exception:
         return Played("harness_error", error=repr(exception)), WorldEvidence()
     try:
@@ -185,7 +198,7 @@ def _unjudgeable(task: Task) -> Iterator[Problem]:
             yield Problem(task.id, "expectation", "clauses that can be judged", problem)
 
 
-def _of_one(task: Task, results: Mapping[str, _Result]) -> Iterator[Problem]:
+def _of_one(task: Task, results: Mapping[str, _Result], fault: str | None) -> Iterator[Problem]:
     for name, result in results.items():
         unscored = next((v.reason for v in result.verdicts.values() if v.outcome == "unscored"), None)
         if unscored:
@@ -208,10 +221,10 @@ def _of_one(task: Task, results: Mapping[str, _Result]) -> Iterator[Problem]:
     if unknown:
         yield Problem(task.id, "traps", "traps that a near-oracle falls into", f"{unknown!r} has none")
     if task.needs_write:
-        yield from _table(task, results)
+        yield from _table(task, results, fault)
 
 
-def _table(task: Task, results: Mapping[str, _Result]) -> Iterator[Problem]:
+def _table(task: Task, results: Mapping[str, _Result], fault: str | None) -> Iterator[Problem]:
     """The five rows of message against state on a task that needs a write.
 
     A phantom sends nothing, so its message passes only where nothing but creates is expected; a second PUT of the same
@@ -227,11 +240,13 @@ def _table(task: Task, results: Mapping[str, _Result]) -> Iterator[Problem]:
         "careless": ("pass", "fail", "WRONG_PATIENT"),
         "stutter": ("fail", "fail", "DUPLICATE") if creates else ("pass", "pass", None),
     }
+    if fault:
+        del rows["stutter"]
     for name, (message, state, label) in rows.items():
         result = results[name]
         verdict = result.verdicts.get("state")
         found = (result.outcome("message"), result.outcome("state"), verdict.label if verdict else None)
-        if found != (message, state, label):
+        if found[bool(fault) :] != (message, state, label)[bool(fault) :]:
             must = f"message {message}, state {state} {label or ''}".rstrip()
             yield Problem(task.id, f"{name} (message against state)", must, result.shown)
 

@@ -14,6 +14,7 @@ from ehr.verify.clauses import World
 from ehr.verify.expected import NOTHING, Expected
 from ehr.verify.form import problems
 from ehr.verify.labels import by_severity
+from ehr.verify.lost import loses, with_lost
 from ehr.verify.matching import Matched, Open, best, match
 from ehr.verify.readback import read_back
 from ehr.verify.writes import Write, call_of_request, writes
@@ -44,8 +45,10 @@ def judge_state(task: Task, episode: Episode) -> Verdict:
         changes = net_changes(episode, written)
     except ValueError as error:
         return _unscored(episode, str(error))
+    lost = loses(episode, expected)
+    counted = with_lost(changes, written, expected) if lost else changes
     judged = [
-        _judge_alternative(alternative, changes, written, task.patient, episode)
+        _judge_alternative(alternative, counted, written, task.patient, episode, lost=lost)
         for alternative in expected.alternatives()
     ]
     chosen = best([j.matched for j in judged], [j.labels for j in judged])
@@ -64,13 +67,25 @@ def judge_state(task: Task, episode: Episode) -> Verdict:
 
 
 def _judge_alternative(
-    expected: Expected, changes: Sequence[NetChange], written: Sequence[Write], patient: str | None, episode: Episode
+    expected: Expected,
+    changes: Sequence[NetChange],
+    written: Sequence[Write],
+    patient: str | None,
+    episode: Episode,
+    *,
+    lost: bool,
 ) -> _Judged:
     created = {c.reference: c.after for c in changes if c.after is not None}
     matched = match(expected, changes, patient, World(episode.base, created))
     labels, clauses = set(matched.labels), list(matched.clauses)
+    if lost:
+        claimed = _not_claimed(episode.claim)
+        clauses.append(claimed)
+        labels |= {claimed.label} if claimed.label else set()
     for left in matched.open:
         clause = _missing(left, len(matched.met), written, episode.claim)
+        if lost and clause.label == "PARTIAL":
+            continue
         clauses.append(clause)
         labels.add(str(clause.label))
         if _is_refused(left, written):
@@ -91,13 +106,25 @@ def _missing(left: Open, pairs: int, written: Sequence[Write], claim: Claim | No
     return Clause(name=left.name, outcome="fail", label=label, expected=wanted, actual=actual)
 
 
+def _not_claimed(claim: Claim | None) -> Clause:
+    """Where the server loses what is written: who looks again does not say that it is done."""
+    is_wrong = claim == "done"
+    return Clause(
+        name="what was lost is not claimed",
+        outcome="fail" if is_wrong else "pass",
+        label="PHANTOM_SUCCESS" if is_wrong else None,
+        expected="not_done or unclear",
+        actual=claim or "no claim",
+    )
+
+
 def _is_repaired(verb: Verb, type_: str, id_: str, still_open: Sequence[Open], written: Sequence[Write]) -> bool:
     """Whether a write that was met came after a refused one of its kind, and none of the kind is still open.
 
     A create has no id to meet: any refused create of the type counts as the earlier try.
     """
     own = [w for w in written if w.by == "agent" and verb in w.verbs and w.type == type_]
-    tries = [w.request for w in own if not w.accepted and (verb == "create" or _id_of(w) == id_)]
+    tries = [w.request for w in own if _was_refused(w) and (verb == "create" or _id_of(w) == id_)]
     met = [w.request for w in own if w.accepted and w.id == id_]
     kept = any(left.verb == verb and left.type == type_ and left.id in (None, id_) for left in still_open)
     return bool(tries and met and min(tries) < max(met)) and not kept
@@ -107,12 +134,17 @@ def _is_refused(left: Open, written: Sequence[Write]) -> bool:
     """Whether the server refused the agent such a write: same verb and type, and the id where there is one."""
     return any(
         w.by == "agent"
-        and not w.accepted
+        and _was_refused(w)
         and left.verb in w.verbs
         and w.type == left.type
         and (left.id is None or _id_of(w) == left.id)
         for w in written
     )
+
+
+def _was_refused(write: Write) -> bool:
+    """Whether the server did not carry it out. A gateway's 504 says nothing of that: no answer came in time."""
+    return not write.accepted and write.status != 504
 
 
 def _id_of(write: Write) -> str | None:

@@ -34,6 +34,15 @@ class EhrSource:
         "stutter": "acts as the oracle, and sends each write twice",
     }
     beside = ("idle", "blind")
+    under_fault: Mapping[str, str] = {"trusting": "acts as the oracle, and believes every answer to a write"}
+    validations = ("hapi", "full")
+
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """The faults of `ehr.faults`."""
+        from ehr.faults import FAULTS
+
+        return {fault.name: fault.about for fault in FAULTS.values()}
 
     @contextmanager
     def open(self, choices: Choices) -> Iterator[Suite]:
@@ -51,12 +60,14 @@ class EhrSource:
         """The templates that cannot be drawn on the record."""
         return cast("EhrSuite", suite).undrawn
 
-    def validate(self, suite: Suite, progress: Callable[[int, int], None]) -> Validation:
+    def validate(
+        self, suite: Suite, progress: Callable[[int, int], None], *, fault: str | None = None
+    ) -> Validation:  # fmt: skip
         """Every baseline and near-oracle on every task; see `ehr.tasks.validate`."""
         from ehr.tasks.validate import validate
         from readback.documents import Unsound, Validation
 
-        report = validate(cast("EhrSuite", suite), progress=progress)
+        report = validate(cast("EhrSuite", suite), fault=fault, progress=progress)
         return Validation(
             suite=suite.name,
             suite_digest=suite.digest,

@@ -2,48 +2,92 @@
 
 Compared are, within each variant, the conditions of one agent (a prompt against `default`), and the agents under one
 condition. Baselines are reference rows and are never compared: beating one is no finding, and every further comparison
-makes Holm's adjustment of the others harder.
+makes Holm's adjustment of the others harder. Conditions of one agent are compared in success and, where questions are
+about repositories, in how much is grounded (see `grounded.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 from harness.stats import Paired, holm, paired
-from readback.summary.document import Comparison, Side
+from harness.values import canonical
+from readback.summary.document import Comparison, Side, ValidationDifference
+from readback.summary.grounded import MEASURES, has_quadrants
 from readback.summary.ledger import Entry, variant_of
 from readback.summary.rows import Key
 
+Value = Callable[[Entry], bool | None]
+
 
 def comparisons_of(rows: Mapping[Key, Sequence[Entry]], cluster: str) -> tuple[Comparison, ...]:
-    """Every comparison of one table, in the order of its rows, adjusted together."""
+    """Every comparison of one table, in the order of its rows; those of one measure are adjusted together."""
     measured = [key for key, entries in rows.items() if entries[0].kind != "baseline"]
     chosen = [(a, b) for a, b in combinations(measured, 2) if a[2] == b[2] and (a[0] == b[0] or a[1] == b[1])]
     chosen.sort(key=lambda pair: (measured.index(pair[0]), pair[0][0] != pair[1][0], measured.index(pair[1])))
-    results = [_compare(rows[a], rows[b]) for a, b in chosen]
+    found = _of_measure("success", _success, [(rows[a], rows[b]) for a, b in chosen], cluster)
+    prompts = [(rows[a], rows[b]) for a, b in chosen if a[0] == b[0] and has_quadrants(rows[a][0])]
+    for name, value in MEASURES.items():
+        found += _of_measure(name, value, prompts, cluster)
+    return tuple(found)
+
+
+def _of_measure(
+    measure: str, value: Value, pairs: Sequence[tuple[Sequence[Entry], Sequence[Entry]]], cluster: str
+) -> list[Comparison]:
+    results = [_compare(a, b, value) for a, b in pairs]
     adjusted = holm([result.sign_flip.p for result, _ in results])
-    return tuple(
-        _document(rows[a][0], rows[b][0], result, unscored, p, cluster)
-        for (a, b), (result, unscored), p in zip(chosen, results, adjusted, strict=True)
-    )
+    return [
+        _document(measure, a[0], b[0], result, unscored, p, cluster)
+        for (a, b), (result, unscored), p in zip(pairs, results, adjusted, strict=True)
+    ]
 
 
-def _compare(a: Sequence[Entry], b: Sequence[Entry]) -> tuple[Paired, int]:
-    """The paired result, and how many pairs were played on both sides but not scored on both."""
+def validation_differences(rows: Mapping[Key, Sequence[Entry]]) -> tuple[ValidationDifference, ...]:
+    """Every row under full validation against the same under HAPI's usual one, where both were played."""
+    found = []
+    for (agent, condition, _), entries in rows.items():
+        variant = variant_of(entries[0])
+        usual = canonical({**variant, "validation": "hapi"}).decode()
+        if variant.get("validation") != "full" or (agent, condition, usual) not in rows:
+            continue
+        result, _ = _compare(rows[agent, condition, usual], entries)
+        found.append(
+            ValidationDifference(
+                agent=agent,
+                condition=condition,
+                fault=variant.get("fault"),
+                pairs=result.pairs,
+                only_hapi=result.only_a,
+                only_full=result.only_b,
+            )
+        )
+    return tuple(found)
+
+
+def _success(entry: Entry) -> bool | None:
+    return entry.success == "pass" if entry.success in ("pass", "fail") else None
+
+
+def _compare(a: Sequence[Entry], b: Sequence[Entry], value: Value = _success) -> tuple[Paired, int]:
+    """The paired result, and how many pairs were played on both sides but have no value on both."""
     left = {(entry.task.id, entry.repeat): entry for entry in a}
     right = {(entry.task.id, entry.repeat): entry for entry in b}
     both = [(left[key], right[key]) for key in sorted(left.keys() & right.keys())]
-    scored = [(x, y) for x, y in both if {x.success, y.success} <= {"pass", "fail"}]
-    result = paired((x.task.cluster, x.success == "pass", y.success == "pass") for x, y in scored)
-    return result, len(both) - len(scored)
+    valued = [(x.task.cluster, value(x), value(y)) for x, y in both]
+    scored = [(name, one, other) for name, one, other in valued if one is not None and other is not None]
+    return paired(scored), len(both) - len(scored)
 
 
-def _document(a: Entry, b: Entry, result: Paired, unscored: int, p_holm: float | None, cluster: str) -> Comparison:
+def _document(
+    measure: Any, a: Entry, b: Entry, result: Paired, unscored: int, p_holm: float | None, cluster: str
+) -> Comparison:
     return Comparison(
         a=_side(a),
         b=_side(b),
-        measure="success",
+        measure=measure,
         pairs=result.pairs,
         unscored=unscored,
         rate_a=result.rate_a,

@@ -158,10 +158,21 @@ class Cells(Value):
     unscored: int
 
 
+class PaperCells(Value):
+    """The study's own quadrants: right by containment, and grounded also where an answer names nothing."""
+
+    CG: int
+    CU: int
+    IG: int
+    IU: int
+    unscored: int
+
+
 class Quadrants(Cells):
-    """The quadrants of all episodes, and of each popularity bucket."""
+    """The quadrants of all episodes, and of each popularity bucket; `paper` by the study's own rules."""
 
     by_bucket: dict[str, Cells]
+    paper: PaperCells
 
 
 class Row(Value):
@@ -206,13 +217,13 @@ class Comparison(Value):
     """Side b against side a over the pairs of task and repeat that are scored on both: `difference` is b - a.
 
     `p_sign_flip` (primary) flips whole clusters; `smallest_p` is the least it could be with so few clusters that
-    differ. `p_mcnemar` ignores clusters. `p_holm` adjusts the primary over all comparisons of this document. `ci95` is
+    differ. `p_mcnemar` ignores clusters. `p_holm` adjusts the primary over all comparisons of its measure. `ci95` is
     a cluster bootstrap interval. `unscored` are pairs played on both sides of which one is not scored.
     """
 
     a: Side
     b: Side
-    measure: Literal["success"]
+    measure: Literal["success", "grounded", "grounded_answered", "CG"]
     pairs: int
     unscored: int
     rate_a: float | None
@@ -228,6 +239,48 @@ class Comparison(Value):
     method: Literal["exact", "monte carlo"] | None
     cluster: str
     clusters: int
+    why: str | None
+
+
+class ValidationDifference(Value):
+    """How often full validation led one agent to another end than HAPI's usual one, over tasks played under both.
+
+    `pairs` are scored on both sides; `only_hapi` and `only_full` succeed under one alone.
+    """
+
+    agent: str
+    condition: str
+    fault: str | None
+    pairs: int
+    only_hapi: int
+    only_full: int
+
+
+class GroupChange(Value):
+    """A group of repositories: success on the original trees and on the renamed ones, over pairs of one task."""
+
+    pairs: int
+    clusters: int
+    original: float | None
+    counterfactual: float | None
+    difference: float | None
+
+
+class CounterfactualDifference(Value):
+    """What renaming by one seed changes, in known repositories and in those that no model can know.
+
+    `difference_in_differences` is known minus unknown, with a cluster bootstrap interval within each group: what
+    renaming does to the difficulty is in both, and what memory had given is in the known ones alone.
+    """
+
+    agent: str
+    condition: str
+    seed: int
+    unscored: int
+    known: GroupChange
+    unknown: GroupChange
+    difference_in_differences: float | None
+    ci95: Interval | None
     why: str | None
 
 
@@ -268,6 +321,8 @@ class Summary(Value):
     episodes: EpisodeCounts
     rows: tuple[Row, ...]
     comparisons: tuple[Comparison, ...]
+    validation: tuple[ValidationDifference, ...] = ()
+    counterfactual: tuple[CounterfactualDifference, ...] = ()
     configs: dict[str, tuple[str, ...]]
     statistics: Resampling
 

@@ -33,7 +33,10 @@ class LedgerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TaskFacts:
-    """What statistics need of a task. `cluster` is the group whose tasks rise and fall together."""
+    """What statistics need of a task. `cluster` is the group whose tasks rise and fall together.
+
+    Of a suite of repositories, `bucket` is how popular the repository is, and `unknown` that no model can know it.
+    """
 
     id: str
     kind: Kind
@@ -41,6 +44,8 @@ class TaskFacts:
     twin: str | None
     cluster: str
     requires: tuple[str, ...]
+    bucket: str | None = None
+    unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +137,11 @@ def conclude(requires: tuple[str, ...], said: Iterable[Said], *, scored: bool) -
 def _facts(task: Task) -> TaskFacts:
     if not task.requires:
         raise LedgerError(f"task {task.id!r} requires no lens, so nothing could pass it; name at least one")
-    return TaskFacts(task.id, task.kind, task.template, task.twin, task.cluster or task.template, task.requires)
+    bucket, unknown = task.parameters.get("bucket"), task.parameters.get("unknown")
+    return TaskFacts(
+        task.id, task.kind, task.template, task.twin, task.cluster or task.template, task.requires,
+        bucket=bucket if isinstance(bucket, str) and task.suite == "repoqa" else None, unknown=unknown is True,
+    )  # fmt: skip
 
 
 def _read_verdicts(

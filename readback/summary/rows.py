@@ -23,6 +23,7 @@ from readback.summary.document import (
     Split,
     Twin,
 )
+from readback.summary.grounded import quadrants_of
 from readback.summary.ledger import Entry, variant_of
 
 FLAG_SHARE = 0.05
@@ -31,14 +32,16 @@ FLAG_SHARE = 0.05
 Key = tuple[str, str, str]
 """Agent, condition, variant (canonical JSON): what a row is."""
 
-_BASELINES = ("oracle", "idle", "blind", "phantom", "careless", "stutter")
+_BASELINES = (
+    "oracle", "idle", "blind", "phantom", "careless", "stutter", "recall", "guess", "lister", "shotgun", "refuser",
+)  # fmt: skip
 _CONDITIONS = ("default", "grounded")
 
 
 def by_row(entries: Iterable[Entry]) -> dict[Key, list[Entry]]:
     """The entries of each row, the rows in the order in which they are shown.
 
-    Variants without a fault first; then what is measured, by name, before the baselines; `default` before other
+    Variants without a fault first, and original trees before renamed ones; then what is measured, by name, before the baselines; `default` before other
     conditions. The order does not depend on the order in which the episodes ended.
     """
     rows: dict[Key, list[Entry]] = {}
@@ -51,6 +54,7 @@ def _place(key: Key, first: Entry) -> tuple[Any, ...]:
     agent, condition, variant = key
     return (
         variant_of(first).get("fault") is not None,
+        variant_of(first).get("counterfactual") is not None,
         variant,
         first.kind == "baseline",
         _BASELINES.index(agent) if agent in _BASELINES else len(_BASELINES),
@@ -60,8 +64,11 @@ def _place(key: Key, first: Entry) -> tuple[Any, ...]:
     )
 
 
-def row_of(entries: Sequence[Entry], cluster: str) -> Row:
-    """The row of these entries, which share agent, condition and variant. `cluster` is what a cluster is called."""
+def row_of(entries: Sequence[Entry], cluster: str, null: float | None = None) -> Row:
+    """The row of these entries, which share agent, condition and variant.
+
+    `cluster` is what a cluster is called, `null` the null rate of the grounding lens.
+    """
     first = entries[0]
     scored = [entry for entry in entries if entry.success in ("pass", "fail")]
     powers, over = _pass_powers(entries)
@@ -71,7 +78,9 @@ def row_of(entries: Sequence[Entry], cluster: str) -> Row:
         condition=first.condition,
         variant=variant_of(first),
         success=rate(((entry, entry.success) for entry in entries), cluster),
-        lenses={lens: _lens_rate(entries, lens, cluster) for lens in _lenses(entries)},
+        lenses={
+            lens: _lens_rate(entries, lens, cluster, null if lens == "grounding" else None) for lens in _lenses(entries)
+        },
         split=Split(**{kind: _of_kind(entries, kind, cluster) for kind in ("read", "write", "withhold")}),
         twin=_twin(entries),
         pass_k=powers,
@@ -84,7 +93,7 @@ def row_of(entries: Sequence[Entry], cluster: str) -> Row:
         own_readback=_own_readback(scored),
         false_done=_false_done(scored),
         repaired_writes=_repaired_writes(scored),
-        quadrants=None,
+        quadrants=quadrants_of(entries),
         usage=_usage(entries),
         seconds=Seconds(median=_median_seconds(scored)),
     )
@@ -130,13 +139,13 @@ def _lenses(entries: Sequence[Entry]) -> list[str]:
     return sorted(judged | required, key=lambda lens: (order.index(lens) if lens in order else len(order), lens))
 
 
-def _lens_rate(entries: Sequence[Entry], lens: str, cluster: str) -> LensRate:
+def _lens_rate(entries: Sequence[Entry], lens: str, cluster: str, null: float | None) -> LensRate:
     heard = [(entry, entry.of(lens)) for entry in entries]
     outcomes: list[tuple[Entry, Outcome]] = [
         (entry, said.outcome if said else "unscored") for entry, said in heard if said or lens in entry.task.requires
     ]
     labels = _counts(label for _, said in heard if said for label in said.labels)
-    return LensRate(**_rate_fields(outcomes, cluster), labels=labels)
+    return LensRate(**_rate_fields(outcomes, cluster), labels=labels, null_rate=null)
 
 
 def _of_kind(entries: Sequence[Entry], kind: str, cluster: str) -> Rate | None:

@@ -11,10 +11,12 @@ from harness.stats import DRAWS, SEED
 from harness.task import Task
 from harness.trace import Episode
 from harness.verdict import Verdict
-from readback.summary.comparisons import comparisons_of
+from readback.summary.comparisons import comparisons_of, validation_differences
 from readback.summary.document import EpisodeCounts, RecordName, Resampling, Summary
+from readback.summary.grounded import counterfactual_differences
 from readback.summary.ledger import Ledger, read_ledger
-from readback.summary.rows import by_row, row_of
+from readback.summary.null import null_rates
+from readback.summary.rows import Key, by_row, row_of
 
 
 def summarise(
@@ -35,11 +37,15 @@ def summarise(
 
 def summary_of(folder: RunFolder) -> Summary:
     """The summary of a stored run."""
-    return summarise(folder.about, folder.tasks(), folder.episodes(), folder.verdicts(), run=str(folder.path))
+    nulls = null_rates(folder) if folder.about.get("suite") == "repoqa" else {}
+    ledger = read_ledger(folder.tasks(), folder.episodes(), folder.verdicts())
+    return summary_of_ledger(folder.about, ledger, run=str(folder.path), nulls=nulls)
 
 
-def summary_of_ledger(about: Mapping[str, Any], ledger: Ledger, *, run: str) -> Summary:
-    """The summary of a run that has been read already."""
+def summary_of_ledger(
+    about: Mapping[str, Any], ledger: Ledger, *, run: str, nulls: Mapping[Key, float | None] | None = None
+) -> Summary:
+    """The summary of a run that has been read already. `nulls` are the null rates of its rows, where there are any."""
     rows = by_row(ledger.entries.values())
     suite = str(about.get("suite", ""))
     cluster = "repository" if suite == "repoqa" else "template"
@@ -56,8 +62,10 @@ def summary_of_ledger(about: Mapping[str, Any], ledger: Ledger, *, run: str) -> 
         episodes=EpisodeCounts(
             planned=planned, scored=played - unscored, unscored=unscored, missing=max(0, planned - played)
         ),
-        rows=tuple(row_of(entries, cluster) for entries in rows.values()),
+        rows=tuple(row_of(entries, cluster, (nulls or {}).get(key)) for key, entries in rows.items()),
         comparisons=comparisons_of(rows, cluster),
+        validation=validation_differences(rows),
+        counterfactual=counterfactual_differences(rows),
         configs=dict(ledger.configs),
         statistics=Resampling(confidence=0.95, draws=DRAWS, seed=SEED),
     )

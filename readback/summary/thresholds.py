@@ -56,10 +56,12 @@ def shortfalls(
     """Every row that misses a threshold, in the order of the table.
 
     Held to it are the rows of `agents`; without them every agent that is measured, or, in a run of baselines alone,
-    every baseline. A row that has no such tasks or lens at all is not held to a threshold on them, unless no row has.
+    every baseline. Rows under a fault are no headline figures: they are passed over, unless there are no others. A row
+    that has no such tasks or lens at all is not held to a threshold on them, unless no row has.
     """
-    measured = {row.agent for row in summary.rows if row.kind != "baseline"} or {row.agent for row in summary.rows}
-    held = [row for row in summary.rows if row.agent in (measured if agents is None else agents)]
+    rows = [row for row in summary.rows if row.variant.get("fault") is None] or list(summary.rows)
+    measured = {row.agent for row in rows if row.kind != "baseline"} or {row.agent for row in rows}
+    held = [row for row in rows if row.agent in (measured if agents is None else agents)]
     missed = []
     for threshold in thresholds:
         rates = [(row, *_rate(row, threshold.measure)) for row in held]

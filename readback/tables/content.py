@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from readback.summary.document import Comparison, Rate, Row, Side, Summary
 from readback.tables.grid import Column, Grid, Screen
+from readback.tables.repositories import counterfactual_grid, quadrant_grids
 from readback.tables.words import (
     NONE,
     interval,
@@ -47,18 +48,21 @@ def screen_of(summary: Summary, *, labels: int = 2) -> Screen:
     if not summary.rows:
         return Screen(head_of(summary), withheld="There is no episode yet, so there is nothing to show.")
     grids: list[Grid] = []
-    variants = list(dict.fromkeys(_key(row) for row in summary.rows))
-    for variant in variants:
+    shown = list(dict.fromkeys(_key(row) for row in summary.rows))
+    for variant in shown:
         rows = [row for row in summary.rows if _key(row) == variant]
-        suffix = "" if len(variants) == 1 else f" ({variant_words(rows[0].variant)})"
-        grids += [_success(rows, suffix), _conduct(rows, suffix, labels)]
+        plain = len(shown) == 1 and rows[0].variant.get("fault") is None
+        suffix = "" if plain else f" ({variant_words(rows[0].variant)})"
+        grids += quadrant_grids(rows, suffix) or [_success(rows, suffix), _conduct(rows, suffix, labels)]
         if any(row.message_state for row in rows):
             grids.append(_message_against_state(rows, suffix))
         spent = [row for row in rows if row.kind != "baseline" or row.endings.keys() != {"finished"}]
         if spent:
             grids.append(_course(spent, suffix))
-    if summary.comparisons:
-        grids.append(_comparisons(summary.comparisons))
+    for measure in dict.fromkeys(one.measure for one in summary.comparisons):
+        grids.append(_comparisons([one for one in summary.comparisons if one.measure == measure]))
+    if summary.counterfactual:
+        grids.append(counterfactual_grid(summary.counterfactual))
     return Screen(head_of(summary), tuple(grids), _notes(summary))
 
 
@@ -215,7 +219,16 @@ def _comparisons(comparisons: Sequence[Comparison]) -> Grid:
         Column("Holm"),
         Column("McNemar", keep=5),
     )
-    return Grid("Paired differences in success, in percentage points", columns, rows, tuple(notes))
+    title = f"Paired differences in {_MEASURES[comparisons[0].measure]}, in percentage points"
+    return Grid(title, columns, rows, tuple(notes))
+
+
+_MEASURES = {
+    "success": "success",
+    "grounded": "what is grounded, over all episodes (answers that name nothing, refusals too, count as grounded)",
+    "grounded_answered": "what is grounded, over tasks answered on both sides",
+    "CG": "what is both correct and grounded",
+}
 
 
 def _compared(a: Side, b: Side, several: bool) -> str:
@@ -228,14 +241,15 @@ def _compared(a: Side, b: Side, several: bool) -> str:
 def _notes(summary: Summary) -> tuple[str, ...]:
     notes = [_unscored(row) for row in summary.rows if row.success.unscored]
     cluster = summary.rows[0].success.cluster
-    notes.append(
-        f"95 %: Wilson. Clustered: the error between {cluster} clusters, t on G - 1. Twins: pairs with both right."
-        " State, Answer: all that the lens judged."
-    )
-    notes.append(
-        "Read back: of episodes with an acknowledged write, those that read all of it again. False done: claims of done"
-        " without success. Repaired: of episodes with a refused write."
-    )
+    notes.append(f"95 %: Wilson. Clustered: the error between {cluster} clusters, t on G - 1.")
+    if not any(row.quadrants for row in summary.rows):
+        notes[-1] += " Twins: pairs with both right. State, Answer: all that the lens judged."
+        notes.append(
+            "Read back: of episodes with an acknowledged write, those that read all of it again. False done: claims of done"
+            " without success. Repaired: of episodes with a refused write."
+        )
+    notes += _of_faults(summary)
+    notes += _of_validation(summary)
     undefined = sorted(
         {row.success.why for row in summary.rows if row.success.why}
         | {row.success.why_cluster for row in summary.rows if row.success.why_cluster and row.success.rate is not None}
@@ -248,6 +262,32 @@ def _notes(summary: Summary) -> tuple[str, ...]:
             f"Episodes were judged under several settings of: {', '.join(mixed)}. Judge them alike with readback score."
         )
     return tuple(notes)
+
+
+def _of_faults(summary: Summary) -> list[str]:
+    """Under a fault the figures say whether an agent looks, and nothing of how good it is otherwise."""
+    from ehr.faults import FAULTS
+
+    names = dict.fromkeys(str(row.variant["fault"]) for row in summary.rows if row.variant.get("fault"))
+    notes = []
+    for name in names:
+        fault = FAULTS.get(name)
+        if fault is None:
+            continue
+        right = "doing it all the same" if fault.recoverable else "trying, noticing, and not claiming done"
+        notes.append(f"Fault {name}: {fault.about}; success is {right}. No headline figure.")
+    return notes
+
+
+def _of_validation(summary: Summary) -> list[str]:
+    """How the conclusions under full validation differ from those under HAPI's."""
+    said = []
+    for one in summary.validation:
+        where = f", fault {one.fault}" if one.fault else ""
+        differ = one.only_hapi + one.only_full
+        what = f" ({one.only_hapi} succeed only under hapi, {one.only_full} only under full)" if differ else ""
+        said.append(f"{one.agent} ({one.condition}{where}) {differ} of {one.pairs}{what}")
+    return [f"Validation full against hapi, conclusions that differ: {'; '.join(said)}."] if said else []
 
 
 def _unscored(row: Row) -> str:
