@@ -50,13 +50,20 @@ def default_record(progress: Progress | None = None, *, say: Say = lambda senten
     say(f"building the default record ({synthetic.PATIENTS} synthetic patients, once) at {path}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return Record.build(synthetic.generate(), path, clock=synthetic.CLOCK, synthetic=True, progress=progress)
+        return Record.build(
+            synthetic.generate(), path, clock=synthetic.CLOCK, synthetic=True, progress=of_resources(progress)
+        )
     except (OSError, RecordError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else str(problem)
         raise DefaultRecordError(
             f"the default record cannot be kept in {str(path.parent)!r} ({reason}); set XDG_CACHE_HOME to a folder that"
             " can be written, or build one elsewhere with readback record build and name it with --record"
         ) from problem
+
+
+def of_resources(progress: Progress | None) -> Progress | None:
+    """Progress of a build, its stages named by what they do: `reading resources`."""
+    return progress and (lambda stage, done, of: progress(f"{stage} resources", done, of))
 
 
 def _made_of() -> str:

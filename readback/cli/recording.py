@@ -42,6 +42,7 @@ def build(
     """Build a synthetic record: nobody in it is real."""
     from ehr.sandbox import Record
     from ehr.tasks import synthetic
+    from readback.records import of_resources
     from readback.registry import UnknownNameError
 
     seed = synthetic.SEED if seed is None else seed
@@ -58,7 +59,10 @@ def build(
     path = out or _FOLDER / f"{name}-seed{seed}.record"
     _refuse_taken(path, force)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with stages() as progress, Record.build(made, path, clock=clock, synthetic=True, progress=progress) as record:
+    with (
+        stages() as progress,
+        Record.build(made, path, clock=clock, synthetic=True, progress=of_resources(progress)) as record,
+    ):
         _describe(record, path, as_json)
     _suggest(path)
 
@@ -82,6 +86,7 @@ def import_(
     """Import resources from files: all of them, or none."""
     from ehr.sandbox import Record
     from ehr.sandbox.load import load
+    from readback.records import of_resources
     from readback.visible import in_line
 
     path = out or _FOLDER / f"{_stem(paths[0])}.record"
@@ -93,7 +98,9 @@ def import_(
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
         stages() as progress,
-        Record.build(loaded.resources(), path, clock=now, synthetic=synthetic, progress=progress) as record,
+        Record.build(
+            loaded.resources(), path, clock=now, synthetic=synthetic, progress=of_resources(progress)
+        ) as record,
     ):
         _describe(record, path, as_json)
     if loaded.unresolved:

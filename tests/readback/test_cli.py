@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
+import os
+import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -120,6 +124,24 @@ def test_a_reader_that_goes_away_does_not_end_the_command(tmp_path: Path) -> Non
     )
     assert done.stdout.endswith("0\n")
     assert (tmp_path / "err").read_text() == ""
+
+
+def test_on_a_terminal_progress_is_drawn_and_cleared_and_the_result_is_whole(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    code = "import sys; from readback.cli import main; sys.exit(main(['record', 'build', '--patients', '12']))"
+    environment = {"PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=environment, stdout=theirs, stderr=theirs):
+        os.close(theirs)
+        written = b""
+        with contextlib.suppress(OSError):  # a terminal that nobody writes to any more
+            while chunk := os.read(ours, 65_536):
+                written += chunk
+    os.close(ours)
+    text = written.decode()
+    assert "reading resources" in text
+    assert "\x1b[?25h" in text, "the cursor is back"
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    assert "record     records/synthetic-12-seed1.record" in plain
 
 
 def test_a_terminal_that_knows_only_ascii_gets_escapes(tmp_path: Path) -> None:
