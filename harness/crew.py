@@ -18,7 +18,7 @@ from harness.clock import Clock
 from harness.faults import traceback_of
 from harness.limits import Budget
 from harness.plan import Plan, Planned
-from harness.suite import Suite, World, WorldEvidence
+from harness.suite import Suite, World, WorldEvidence, instruction_of
 from harness.task import Task
 from harness.tool import Tool, ToolResult
 from harness.trace import Episode
@@ -236,7 +236,8 @@ def _play(plan: Plan, planned: Planned, ending: threading.Event) -> tuple[Played
     world: World | None = None
     try:
         world = plan.suite.world(planned.task, planned.variant)
-        briefing = Briefing(planned.task.instruction, plan.conditions[planned.condition], planned.task.clock)
+        instruction = instruction_of(plan.suite, planned.task, planned.variant)
+        briefing = Briefing(instruction, plan.conditions[planned.condition], planned.task.clock)
         tools = [_Interruptible(tool, ending) for tool in world.tools]
         played = _agent(plan.suite, planned).play(briefing, tools, repeat=planned.repeat)
         evidence = world.evidence()

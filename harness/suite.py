@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from harness.agent import Agent
 from harness.task import Task
@@ -80,3 +80,17 @@ class Suite(Protocol):
     def judge(self, task: Task, episode: Episode) -> list[Verdict]:
         """Every lens that applies, from the episode alone."""
         ...
+
+
+@runtime_checkable
+class Rewords(Protocol):
+    """A suite whose variants ask the same task in other words (another tree, other names)."""
+
+    def instruction(self, task: Task, variant: Mapping[str, Any]) -> str:
+        """What the agent is told under this variant."""
+        ...
+
+
+def instruction_of(suite: Suite, task: Task, variant: Mapping[str, Any]) -> str:
+    """What an agent is told: the task's own instruction, unless the suite has other words for this variant."""
+    return suite.instruction(task, variant) if isinstance(suite, Rewords) else task.instruction

@@ -103,7 +103,7 @@ def list_(names: Names = None, lock: LockPath = None, as_json: Json = False) -> 
     for line in columns(
         (
             one.name, one.version, one.bucket, one.figure.partition(" (")[0], one.licence,
-            f"{one.files} files, {one.bytes / 1e6:.1f} MB, {one.public} public symbols, {one.once} defined once"
+            f"{one.files} files, {(one.bytes or 0) / 1e6:.1f} MB, {one.public} public symbols, {one.once} defined once"
             if one.here else "not here",
         )
         for one in listed

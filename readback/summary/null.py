@@ -1,6 +1,6 @@
 """The null beside each grounded rate: the same answers against traces that answered other questions.
 
-Only where questions are about repositories. Of each trace no more is kept than the reads that can support an answer, and
+Only where questions are about repositories. Of each trace no more is kept than the reads that can support an answer;
 equal results are kept once, so that memory grows with what was read, not with how often.
 """
 

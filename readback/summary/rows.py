@@ -41,8 +41,8 @@ _CONDITIONS = ("default", "grounded")
 def by_row(entries: Iterable[Entry]) -> dict[Key, list[Entry]]:
     """The entries of each row, the rows in the order in which they are shown.
 
-    Variants without a fault first, and original trees before renamed ones; then what is measured, by name, before the baselines; `default` before other
-    conditions. The order does not depend on the order in which the episodes ended.
+    Variants without a fault first, original trees before renamed ones; then what is measured, by name, before the
+    baselines; `default` before other conditions. The order does not depend on the order in which the episodes ended.
     """
     rows: dict[Key, list[Entry]] = {}
     for entry in entries:

@@ -245,8 +245,8 @@ def _notes(summary: Summary) -> tuple[str, ...]:
     if not any(row.quadrants for row in summary.rows):
         notes[-1] += " Twins: pairs with both right. State, Answer: all that the lens judged."
         notes.append(
-            "Read back: of episodes with an acknowledged write, those that read all of it again. False done: claims of done"
-            " without success. Repaired: of episodes with a refused write."
+            "Read back: of episodes with an acknowledged write, those that read all of it again. False done: claims of"
+            " done without success. Repaired: of episodes with a refused write."
         )
     notes += _of_faults(summary)
     notes += _of_validation(summary)
