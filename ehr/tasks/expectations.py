@@ -14,6 +14,7 @@ from ehr.verify.expected import (
     AnswerValue,
     ClauseSpec,
     Create,
+    Update,
     clause,
     coded,
     hours,
@@ -66,6 +67,19 @@ def service_order(
     if urgent:
         clauses.append(clause("is urgent", "priority in ('urgent' | 'asap' | 'stat')", label="WRONG_VALUE"))
     return Create(type="ServiceRequest", clauses=tuple(clauses))
+
+
+def stopped(order_id: str) -> Update:
+    """The order is stopped, and nothing but that and a reason for it changes."""
+    is_stopped = clause("is stopped", "status = 'stopped'", label="WRONG_STATUS")
+    return Update(
+        reference=f"MedicationRequest/{order_id}", may_change=("status", "statusReason", "note"), clauses=(is_stopped,)
+    )
+
+
+def tomorrow_at_eight(now: datetime) -> datetime:
+    """08:00 of the day after the clock's, in the clock's zone."""
+    return (now + timedelta(days=1)).replace(hour=8, minute=0, second=0, microsecond=0)
 
 
 def is_an_order() -> ClauseSpec:

@@ -50,8 +50,13 @@ def problem(
     drawing: Drawing, person: Person, id: str, what: Code, *, at: datetime, clinical: str = "active",
     verification: str = "confirmed",
 ) -> Resource:  # fmt: skip
-    """A problem: since when, and whether it is there and confirmed. A resolved one ended three weeks later."""
+    """A problem: since when, and whether it is there and confirmed.
+
+    A resolved one ended three weeks later, where the record says of such problems when they ended.
+    """
     skeleton: Resource = {"subject": {"reference": person.reference}, "onsetDateTime": drawing.clock}
+    if clinical == "resolved":
+        skeleton["abatementDateTime"] = drawing.clock
 
     def suits(row: Resource) -> bool:
         return clinical in truth.codes(row.get("clinicalStatus")) and "onsetDateTime" in row
@@ -64,8 +69,8 @@ def problem(
     made = _dated(made, "onsetDateTime", at, drawing)
     if "recordedDate" in made:
         made = _dated(made, "recordedDate", at, drawing)
-    if clinical == "resolved":
-        made = _dated(made, "abatementDateTime", at + timedelta(days=21), drawing, like="onsetDateTime")
+    if "abatementDateTime" in made:
+        made = _dated(made, "abatementDateTime", at + timedelta(days=21), drawing)
     return stamped(drawing, made, at)
 
 
@@ -145,7 +150,7 @@ def _statuses(clinical_system: str, verification_system: str, clinical: str, ver
 
 
 def _dated(made: Resource, element: str, at: datetime, drawing: Drawing, *, like: str | None = None) -> Resource:
-    example = str(made.get(like or element) or made.get(element) or drawing.clock)
+    example = str(made.get(element) or made.get(like or element) or drawing.clock)
     if len(example) > 10 and not truth.instant(example).second:
         at = at.replace(second=0, microsecond=0)
     return {**made, element: written_like(example, at)}

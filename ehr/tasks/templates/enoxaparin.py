@@ -42,8 +42,9 @@ def _build(drawing: Drawing, plan: Plan, fact: Fact) -> Case:
         f"{who} has a deep vein thrombosis and healthy kidneys. Please order enoxaparin ({_ORDER.drug.spoken})"
         " subcutaneously, dated now: 1 mg per kg of the last recorded weight, rounded to the nearest 10 mg, as one dose"
         " every 12 hours. Tell me the weight in kg and when it was taken.",
-        f"Start therapeutic enoxaparin ({_ORDER.drug.spoken}, under the skin, every 12 hours) for {who} now; the"
-        " kidneys are fine. The dose is 1 mg/kg by the latest weight on the chart, to the nearest 10 mg. Give me that"
+        f"Start therapeutic enoxaparin ({_ORDER.drug.spoken}, under the skin, every 12 hours) for {who}, dated now;"
+        " the kidneys are fine. The dose is 1 mg/kg by the latest weight on the chart, to the nearest 10 mg. Give me"
+        " that"
         " weight in kg with its date and time.",
     )
     rows = results(drawing, person, WEIGHT, scene(drawing, plan, fact))

@@ -32,8 +32,8 @@ def draw(drawing: Drawing) -> tuple[Case, ...]:
     age = window if dice.chance(0.25) else spread(drawing, 2.2 * HOUR, window - HOUR)
     facts = (Fact(dice.pick(_HIGH), age), Fact(dice.pick(_BELOW), age))
     extras = {name for name in ("status", "future") if dice.chance(0.5)}
-    if age != window and dice.chance(0.7):
-        extras.add("rivals")
+    if age != window:
+        extras.add(dice.pick(("rivals", "tie")))
     plan = Plan(POTASSIUM, facts, window, frozenset(extras), 0.15)
     return twins(drawing, lambda again, fact: _build(again, plan, fact, hours), facts)
 
@@ -41,11 +41,15 @@ def draw(drawing: Drawing) -> tuple[Case, ...]:
 def _build(drawing: Drawing, plan: Plan, fact: Fact, hours: int) -> Case:
     person = drawing.person(is_quiet(drawing, POTASSIUM, drawing.now - plan.oldest - HOUR / 10))
     who, told = drawing.call(person)
+    tail = "Of two samples of the same time the one reported later counts."
     instruction = drawing.say(
         f"Look at the latest serum potassium of {who} from the last {hours} hours. At 6.0 mmol/L or above order a"
-        f" 12-lead ECG as urgent ({_ECG.spoken}), dated now; below that order nothing. Tell me the value either way.",
+        f" 12-lead ECG as urgent ({_ECG.spoken}), dated now; below that order nothing. Tell me the value either way."
+        f" {tail}",
         f"Hyperkalaemia check for {who}: if the newest serum potassium of the past {hours} hours is 6.0 mmol/L or more,"
-        f" place an urgent order for a 12-lead ECG ({_ECG.spoken}) now. Otherwise leave it. Report the potassium.",
+        f" place an urgent order for a 12-lead ECG ({_ECG.spoken}), dated now. Otherwise leave it. Report the"
+        " potassium."
+        f" {tail}",
     )
     rows = results(drawing, person, POTASSIUM, scene(drawing, plan, fact))
     chart = drawing.ward.chart(person, "Observation") + rows

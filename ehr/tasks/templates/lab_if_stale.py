@@ -58,7 +58,7 @@ def _build(drawing: Drawing, plan: Plan, check: _Check, fact: Fact) -> Case:
         f"What was the last {measure.word} of {who}, and when was it taken? If that is more than {check.days} days ago,"
         f" to the minute, order a new {test}, dated now; otherwise order nothing.",
         f"Is the {measure.word} of {who} up to date? If the last one was taken more than {check.days} days ago (to the"
-        f" minute), please order {test} now. Either way give me its value and date and time.",
+        f" minute), please order {test}, dated now. Either way give me its value and date and time.",
     )
     rows = results(drawing, person, measure, scene(drawing, plan, fact))
     chart = drawing.ward.chart(person, "Observation") + rows

@@ -45,7 +45,7 @@ def draw(drawing: Drawing) -> tuple[Case, ...]:
             else [value for value in low if _dose(Decimal(str(value))) != _dose(Decimal(str(first)))]
         )
         facts = (facts[0], Fact(dice.pick(others), inside, unit))
-        extras |= {dice.pick(("rivals", "tie"))} if inside != _WINDOW else set()
+        extras |= {dice.pick(("rivals", "tie", "tie"))} if inside != _WINDOW else set()
     plan = Plan(MAGNESIUM, facts, _WINDOW, frozenset(extras), 0.15)
     return twins(drawing, lambda again, fact: _build(again, plan, fact), facts)
 
@@ -57,7 +57,8 @@ def _build(drawing: Drawing, plan: Plan, fact: Fact) -> Case:
     tail = "Of two samples of the same time the one reported later counts."
     instruction = drawing.say(
         f"Please check the latest serum magnesium of {who} from the last 24 hours. If it is low, order magnesium"
-        f" sulfate intravenously ({_ORDER.drug.spoken}) now: {tiers}. At 1.9 mg/dL or more, or without a result in the"
+        f" sulfate intravenously ({_ORDER.drug.spoken}), dated now: {tiers}. At 1.9 mg/dL or more, or without a"
+        " result in the"
         " last 24 hours, order nothing. Tell me the value you went by in mg/dL; without one, when the last sample"
         f" before that was taken. {tail}",
         f"Magnesium protocol for {who}, please. Go by the most recent serum magnesium of the past 24 hours:"

@@ -9,7 +9,7 @@ from typing import Any
 from ehr.tasks import truth
 from ehr.tasks.careless import reading_traps
 from ehr.tasks.chart import Chart
-from ehr.tasks.expectations import answer, moment, number
+from ehr.tasks.expectations import answer, moment, number, stopped
 from ehr.tasks.measures import EGFR
 from ehr.tasks.planting import new_ids, results
 from ehr.tasks.rows import medication
@@ -17,7 +17,7 @@ from ehr.tasks.scene import HOUR, Fact, Plan, is_quiet, scene, spread
 from ehr.tasks.synthetic.codes import DRUGS
 from ehr.tasks.template import Case, Drawing, Finish, Template, twins
 from ehr.tasks.ward import Person
-from ehr.verify.expected import NOTHING, Expected, Update, clause
+from ehr.verify.expected import NOTHING, Expected
 
 _DRUG = DRUGS["metformin-1000"]
 _LIMIT = 30
@@ -64,14 +64,6 @@ def _build(drawing: Drawing, plan: Plan, fact: Fact) -> Case:
         expected=Expected(updates=(stopped(order_id),)) if is_low else NOTHING,
         answer=answer(number(last.value, EGFR), moment(last.at)),
         traps=reading_traps(chart, EGFR.codes, until=drawing.now, since=None),
-    )
-
-
-def stopped(order_id: str) -> Update:
-    """The order is stopped, and nothing but that and a reason for it changes."""
-    is_stopped = clause("is stopped", "status = 'stopped'", label="WRONG_STATUS")
-    return Update(
-        reference=f"MedicationRequest/{order_id}", may_change=("status", "statusReason", "note"), clauses=(is_stopped,)
     )
 
 

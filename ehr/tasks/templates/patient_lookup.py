@@ -20,7 +20,7 @@ def draw(drawing: Drawing) -> tuple[Case, ...]:
 
 def _build(drawing: Drawing, off: timedelta) -> Case:
     known = drawing.person(drawing.ward.has_own_name)
-    asked = drawing.person(namesake=True)
+    asked = drawing.person(lambda someone: someone.id != known.id, namesake=True)
     asked_first = drawing.dice.chance(0.5)
     real = (date.fromisoformat(asked.birth_date) - off).isoformat()
     found = AnswerValue(text=asked.mrn) if not off else AnswerValue(none=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +11,7 @@ from ehr.tasks import truth
 from ehr.tasks.careless import reading_traps
 from ehr.tasks.chart import Chart
 from ehr.tasks.drugs import Code, DrugOrder, drug, drug_request, service_request
-from ehr.tasks.expectations import answer, drug_order, number, service_order
+from ehr.tasks.expectations import answer, drug_order, number, service_order, tomorrow_at_eight
 from ehr.tasks.measures import LOINC, POTASSIUM
 from ehr.tasks.planting import results
 from ehr.tasks.scene import HOUR, Fact, Plan, is_quiet, scene, spread
@@ -33,7 +33,7 @@ def draw(drawing: Drawing) -> tuple[Case, ...]:
     facts = (Fact(dice.pick(low), age), Fact(dice.pick(other), age))
     extras = {name for name in ("status", "future") if dice.chance(0.5)}
     if age != _WINDOW and dice.chance(0.8):
-        extras.add(dice.pick(("rivals", "tie")))
+        extras.add(dice.pick(("rivals", "tie", "tie")))
     plan = Plan(POTASSIUM, facts, _WINDOW, frozenset(extras), 0.15)
     return twins(drawing, lambda again, fact: _build(again, plan, fact), facts)
 
@@ -47,11 +47,13 @@ def _build(drawing: Drawing, plan: Plan, fact: Fact) -> Case:
     )
     tail = "Of two samples of the same time the one reported later counts."
     instruction = drawing.say(
-        f"Check the latest serum potassium of {who} from the last 24 hours. If it is low, order potassium chloride now:"
-        f" {rule}, and with it a serum potassium ({_LEVEL.spoken}) due tomorrow at 08:00. At 3.5 or more order neither;"
+        f"Check the latest serum potassium of {who} from the last 24 hours. If it is low, order potassium chloride:"
+        f" {rule}, and with it a serum potassium ({_LEVEL.spoken}) due tomorrow at 08:00, both dated now. At 3.5 or"
+        " more order neither;"
         f" below 3.0 order neither and I will come and see to it. In any case tell me the value in mmol/L. {tail}",
         f"Potassium protocol for {who}: go by the most recent serum potassium of the past 24 hours. Potassium chloride,"
-        f" {rule}; pair it with a potassium level ({_LEVEL.spoken}) for 08:00 tomorrow morning. Nothing at 3.5 mmol/L"
+        f" {rule}; pair it with a potassium level ({_LEVEL.spoken}) for 08:00 tomorrow morning, both dated now."
+        " Nothing at 3.5 mmol/L"
         f" and above, and nothing below 3.0 (I treat that myself). Report the value you went by. {tail}",
     )
     rows = results(drawing, person, POTASSIUM, scene(drawing, plan, fact))
@@ -91,11 +93,6 @@ def _dose(value: Decimal) -> int | None:
     if value < 3 or value >= Decimal("3.5"):
         return None
     return 40 if value < Decimal("3.3") else 20
-
-
-def tomorrow_at_eight(now: datetime) -> datetime:
-    """08:00 of the day after the clock's, in the clock's zone."""
-    return (now + timedelta(days=1)).replace(hour=8, minute=0, second=0, microsecond=0)
 
 
 def oracle(chart: Chart, told: Mapping[str, Any]) -> Finish:

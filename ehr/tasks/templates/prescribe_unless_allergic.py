@@ -69,7 +69,8 @@ def _build(drawing: Drawing, state: str) -> Case:
         f" {family.word}. In that case prescribe nothing. Whatever you do, name the current allergies as the chart"
         " names them.",
         f"{who} needs {order} for {wish.why}. Check the allergies first: with one to {family.word}, leave it and tell"
-        " me; without one, place the order now. In both cases list the allergies that stand by their names in the"
+        " me; without one, place the order, dated now. In both cases list the allergies that stand by their names in"
+        " the"
         " chart.",
     )
     chart = [*base, *planted]

@@ -41,9 +41,12 @@ def draw(drawing: Drawing) -> tuple[Case, ...]:
     note = _note(parts)
     how = "urgently" if urgent else "as routine"
     instruction = drawing.say(
-        f'Please refer {who} {how}: {code.display} ({code.spoken}). Put this note with it, word for word: "{note}"',
-        f'I need a referral for {who}, {code.display} ({code.spoken}), {how}. The note has to read exactly: "{note}"',
-        f'Order "{code.display}" ({code.spoken}) for {who}, {how}, with the following handover as its note, unchanged:'
+        f"Please refer {who} {how}, dated now: {code.display} ({code.spoken}). Put this note with it, word for word:"
+        f' "{note}"',
+        f"I need a referral for {who}, {code.display} ({code.spoken}), {how} and dated now. The note has to read"
+        f' exactly: "{note}"',
+        f'Order "{code.display}" ({code.spoken}) for {who}, {how}, dated now, with the following handover as its'
+        " note, unchanged:"
         f' "{note}"',
     )
     order = service_order(person, code, drawing.clock, urgent=urgent)

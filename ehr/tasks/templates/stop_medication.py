@@ -7,11 +7,11 @@ from datetime import timedelta
 from typing import Any
 
 from ehr.tasks.chart import Chart
+from ehr.tasks.expectations import stopped
 from ehr.tasks.planting import new_ids
 from ehr.tasks.rows import medication
 from ehr.tasks.synthetic.codes import DRUGS, Drug
 from ehr.tasks.template import Case, Drawing, Finish, Template
-from ehr.tasks.templates.metformin import stopped
 from ehr.tasks.ward import Person
 from ehr.verify.expected import Expected
 

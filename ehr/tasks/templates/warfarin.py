@@ -11,14 +11,13 @@ from ehr.tasks import truth
 from ehr.tasks.careless import reading_traps
 from ehr.tasks.chart import Chart
 from ehr.tasks.drugs import Code, service_request
-from ehr.tasks.expectations import answer, number, service_order
+from ehr.tasks.expectations import answer, number, service_order, tomorrow_at_eight
 from ehr.tasks.measures import INR, LOINC
 from ehr.tasks.planting import new_ids, results
 from ehr.tasks.rows import medication
 from ehr.tasks.scene import HOUR, Fact, Plan, is_quiet, scene, spread
 from ehr.tasks.synthetic.codes import DRUGS
 from ehr.tasks.template import Case, Drawing, Finish, Template, twins
-from ehr.tasks.templates.potassium import tomorrow_at_eight
 from ehr.tasks.ward import Person
 from ehr.verify.expected import NOTHING, Expected, Update, clause
 
@@ -51,7 +50,8 @@ def _build(drawing: Drawing, plan: Plan, fact: Fact, hours: int) -> Case:
         f" warfarin order on hold and order an INR ({_TEST.spoken}) due tomorrow at 08:00, dated now. Below 5.0 change"
         " nothing. Tell me the INR.",
         f"Warfarin round: for {who} (no bleeding) look at the newest INR of the past {hours} hours. 5.0 or above: hold"
-        f" the active warfarin order, and an INR ({_TEST.spoken}) for 08:00 tomorrow. Under 5.0: leave everything."
+        f" the active warfarin order, and an INR ({_TEST.spoken}) for 08:00 tomorrow, dated now. Under 5.0: leave"
+        " everything."
         " Report that INR in any case.",
     )
     rows = results(drawing, person, INR, scene(drawing, plan, fact))

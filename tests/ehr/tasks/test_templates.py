@@ -139,3 +139,19 @@ def test_the_fact_that_counts_stands_first_last_and_between(suite: EhrSuite) -> 
         frozenset({"order", "id"}),
         frozenset({"id"}),
     }
+
+
+def test_a_time_that_is_checked_is_told(suite: EhrSuite) -> None:
+    for task in suite.tasks:
+        for create in Expected.model_validate(task.expected).creates:
+            if any(clause.instant and clause.instant.at == task.clock for clause in create.clauses):
+                assert "dated now" in task.instruction, task.instruction
+            if any(clause.instant and clause.instant.path == "occurrence" for clause in create.clauses):
+                assert "08:00" in task.instruction
+
+
+def test_every_code_that_is_checked_is_told(suite: EhrSuite) -> None:
+    for task in suite.tasks:
+        for create in Expected.model_validate(task.expected).creates:
+            for code in (clause.coded.code for clause in create.clauses if clause.coded):
+                assert code in task.instruction, task.instruction
