@@ -104,6 +104,14 @@ def _token(parameter: Parameter, modifier: str, found: list[str]) -> Criterion |
             parameter.code, "", tuple(take for value in found for take in _in_value_set(unescaped(value)))
         )
         return Not(match) if modifier == "not-in" else match
+    if parameter.code in ("_tag", "_security"):
+        for value in found:
+            if value.endswith("|") and value != "|":
+                raise SearchError(
+                    400,
+                    f"HAPI-1218: Missing {parameter.code} parameter (must supply a value/code and not just a system): "
+                    f"{value}",
+                )
     takes = tuple(_coded(value) for value in found if value != "|")
     if not takes:
         return None
@@ -260,9 +268,9 @@ def _quantity_test(text: str) -> NumberTest:
     if prefix in ("sa", "eb"):
         raise SearchError(400, f'HAPI-1235: Unable to handle quantity prefix "{prefix}" for value: {first}||')
     value = _decimal(number, first)
-    if len(unit) < 2:  # HAPI passes over what follows a single bar
+    if len(unit) < 2 or not unit[1]:  # HAPI passes over a single bar with what follows, and a system without a unit
         return NumberTest(prefix, value)
-    return NumberTest(prefix, value, unescaped(unit[0]) or None, unescaped(unit[1]) or None)
+    return NumberTest(prefix, value, unescaped(unit[0]) or None, unescaped(unit[1]))
 
 
 _DECIMAL = re.compile(r"-?\d+(\.\d*)?([eE][+-]?\d{1,3})?", re.ASCII)

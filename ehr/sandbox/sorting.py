@@ -28,6 +28,8 @@ __all__ = ["Hits", "Matches", "SortKey", "hits", "sides"]
 Floats = NDArray[np.float64]
 Kind = Literal["id", "dates", "numbers", "keys"]
 _SMALL = 4096
+_TABLES = 32
+"""Text tables that a record keeps: 8 bytes for each resource of the type."""
 
 
 class Matches(NamedTuple):
@@ -267,6 +269,8 @@ def _table(overlay: Overlay, type: str, code: str) -> TextTable:
         by_qualifier = parameters(type)[code].kind in ("token", "reference")
         table = TextTable(record.index.space(type, code), overlay.stretch(type), by_qualifier)
         record.sort_tables[type, code] = table
+        while len(record.sort_tables) > _TABLES:
+            record.sort_tables.pop(next(iter(record.sort_tables)), None)
     assert isinstance(table, TextTable)
     return table
 

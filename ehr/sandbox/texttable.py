@@ -26,8 +26,8 @@ class TextTable:
         self._space = space
         self._by_qualifier = by_qualifier
         self._first = stretch.first
-        self._low = np.full(stretch.size, np.inf)
-        self._high = np.full(stretch.size, np.inf)
+        self._low = np.full(stretch.size, -1, np.int32)
+        self._high = np.full(stretch.size, -1, np.int32)
         if space is not None:
             rows, places = space.texts()
             self._low[rows[::-1] - stretch.first] = places[::-1]  # of several values for one row the last one stays
@@ -39,7 +39,8 @@ class TextTable:
 
     def of(self, rows: IntArray, largest: bool) -> NDArray[np.float64]:
         """The place of each row's text, infinity where it has none."""
-        return (self._high if largest else self._low)[rows - self._first]
+        places = (self._high if largest else self._low)[rows - self._first]
+        return np.where(places < 0, np.inf, places)
 
     def places(self, texts: list[Text]) -> dict[Text, float]:
         """Places for other texts, given sorted: that of an equal text, else between its neighbours, in order."""

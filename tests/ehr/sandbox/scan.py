@@ -297,7 +297,7 @@ def measures(number: tuple[Decimal, str, str], text: str) -> bool:
     found = re.fullmatch(r"(eq|ne|gt|ge|lt|le|ap)?(.*)", first)
     assert found is not None
     asked = Decimal(found[2])
-    if len(unit) > 1 and ((unit[0] and unit[0] != number[1]) or (unit[1] and unit[1] != number[2])):
+    if len(unit) > 1 and unit[1] and ((unit[0] and unit[0] != number[1]) or unit[1] != number[2]):
         return False
     value = number[0]
     return {

@@ -206,7 +206,10 @@ MEASURED = [
         ("lt5.4", "Q2"),
         ("le5", "Q2"),
         ("ne5.4", "Q2 Q3 Q5 Q6"),
+        ("5.4|http://other|", "Q1 Q4"),
         ("ap5", "Q1 Q2 Q4 Q5"),
+        ("~5", "Q1 Q2 Q4 Q5"),
+        ("lt5.4,gt100", "Q2 Q3"),
         ("gt5|http://unitsofmeasure.org|mmol/L", "Q1 Q5 Q6"),
     ],
 )
@@ -294,6 +297,13 @@ PATIENT_PARAMETERS = (
             "HAPI-1192: Fulltext search is not enabled on this service, can not process parameter: _text",
         ),
         ("Patient?_content=x", 400, "HAPI-1192: "),
+        (
+            "Patient?_tag=t|",
+            400,
+            "HAPI-1218: Missing _tag parameter (must supply a value/code and not just a system): t|",
+        ),
+        ("Observation?value-quantity=GT5", 400, 'HAPI-1941: Invalid prefix: "GT"'),
+        ("Observation?value-quantity=5.4 ||mmol/L", 400, 'HAPI-1940: Invalid date/time/quantity format: "5.4 "'),
         ("Patient?_source=x", 400, "HAPI-1216: The _source parameter is disabled on this server"),
         (f"Patient?family:exact={'x' * 1000}", 400, "HAPI-1260: "),
         ("Nope?a=b", 404, "HAPI-0302: Unknown resource type 'Nope' - Server knows how to handle: [Account, "),
@@ -457,7 +467,8 @@ def a_value(random: Random, parameter: Parameter, modifier: str | None = None) -
             return modifier, escaped(random.choice(randomfhir.WORDS)[:3])
         code = random.choice([*randomfhir.CODES, "true", "final", "active", "male", *randomfhir.WORDS])
         system = random.choice(["", *randomfhir.SYSTEMS, "http://hl7.org/fhir/administrative-gender", "phone"])
-        form = random.choice(["{c}", "{c}", "{s}|{c}", "|{c}", "{s}|"])
+        forms = ["{c}", "{c}", "{s}|{c}", "|{c}"]
+        form = random.choice(forms if parameter.code in ("_tag", "_security") else [*forms, "{s}|"])
         text = form.format(c=escaped(code), s=escaped(system))
         return modifier, text if text != "|" else escaped(code)
     if kind == "string":
