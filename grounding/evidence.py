@@ -57,7 +57,7 @@ def read_files(trace: Trace, tools: Collection[str], cache: Cache) -> FileEviden
     reads: list[FileRead] = []
     doubts = list(lost_evidence(trace.loss))
     for call in trace.calls:
-        if not _is_one_of(call.name, tools):
+        if not is_tool(call.name, tools):
             continue
         if call.status != "ok":
             continue
@@ -77,7 +77,8 @@ def read_files(trace: Trace, tools: Collection[str], cache: Cache) -> FileEviden
     return FileEvidence(tuple(reads), tuple(doubts), tuple(dict.fromkeys(call.name for call in trace.calls)))
 
 
-def _is_one_of(name: str, tools: Collection[str]) -> bool:
+def is_tool(name: str, tools: Collection[str]) -> bool:
+    """Whether a tool of this name is one of `tools`, in whichever namespace a protocol puts it."""
     return name in tools or _NAMESPACE.split(name)[-1] in tools
 
 

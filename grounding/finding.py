@@ -122,6 +122,8 @@ def _doubt(policy: CodePolicy, entity: Entity, read: FileRead) -> str | None:
 def _why(policy: CodePolicy, entity: Entity, evidence: FileEvidence) -> str:
     tool = policy.reads[0]
     if not evidence.reads:
+        if any(policy.reads_files(name) for name in evidence.tools):
+            return f"no {tool} of the trace succeeded"
         others = f"; it calls {_listed(evidence.tools)}" if evidence.tools else ""
         return f"the trace has no {tool} result{others}"
     if entity.kind == "path":

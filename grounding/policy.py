@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
@@ -44,7 +44,7 @@ from grounding.blocked import blocked
 from grounding.cache import Cache
 from grounding.claims import Finding, Trace
 from grounding.entities import Entity, entities_of
-from grounding.evidence import FileEvidence, read_files
+from grounding.evidence import FileEvidence, is_tool, read_files
 from grounding.languages import SOURCE_EXTENSIONS, TEXT_EXTENSIONS
 from grounding.languages.definitions import Kind
 from harness.values import Value, digest
@@ -82,6 +82,14 @@ class CodePolicy(Value):
     def digest(self) -> str:
         """The digest of every choice."""
         return digest(self.model_dump(mode="json"))
+
+    def varied(self, **choices: Any) -> Self:
+        """The same policy with other choices, and so with another digest."""
+        return type(self)(**{**self.model_dump(), **choices})
+
+    def reads_files(self, tool: str) -> bool:
+        """Whether results of a tool of this name count; a namespace before it does not matter."""
+        return is_tool(tool, self.reads)
 
     def claims(self, answer: Answer, given: Sequence[str]) -> list[Entity]:
         """The entities of an answer. A `given` name (the repository's) is no identifier."""

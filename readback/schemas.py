@@ -16,6 +16,7 @@ NAMES = {
     "summary": "readback.summary:Summary",
     "case": "ehr.verify.cases:Case",
     "verification": "readback.documents:Verification",
+    "grounding": "readback.grounded:GroundingDocument",
     "validation": "readback.documents:Validation",
     "plan": "readback.documents:PlanDocument",
     "tasks": "readback.documents:TaskList",

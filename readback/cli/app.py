@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from readback.cli import listing, recording, repositories, running, scoring, showing, validating, verifying
+from readback.cli import grounding, listing, recording, repositories, running, scoring, showing, validating, verifying
 from readback.cli.ending import DONE, INCOMPLETE
 from readback.cli.faults import explain
 from readback.cli.output import note, result
@@ -50,6 +50,7 @@ app.command("verify")(verifying.verify)
 app.add_typer(recording.app, name="record")
 app.add_typer(repositories.app, name="repos")
 app.add_typer(listing.app, name="list")
+app.command("ground")(grounding.ground)
 app.command("schema")(listing.schema)
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C

@@ -1,0 +1,225 @@
+"""`readback ground`: judge by `kappa_ground` whether answers recorded anywhere are supported by what was read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
+
+import typer
+
+from readback.cli.ending import DONE, INCOMPLETE, MISSED, USAGE, Mistake, worst
+from readback.cli.options import Json
+from readback.cli.output import note, result
+from readback.cli.progress import Meter
+
+if TYPE_CHECKING:
+    from grounding import CodePolicy
+    from readback.grounded import GroundedTrace, Grounder, GroundingTotals
+    from readback.traces import Found, Problem
+
+_PROBLEMS = 20
+"""Files and lines that hold no trace and are named; the rest is counted."""
+
+Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="Traces: .json, .jsonl, or folders of them.")]
+PolicyName = Annotated[Literal["paper", "mention", "exact"], typer.Option("--policy", help="What counts as seen.")]
+Sensitivity = Annotated[bool, typer.Option("--sensitivity", help="Also the totals under every policy.")]
+ReadTools = Annotated[
+    list[str] | None,
+    typer.Option("--read-tool", metavar="NAME", help="A tool whose results show files; read_file if none is named."),
+]
+FailUnder = Annotated[
+    list[str] | None,
+    typer.Option("--fail-under", metavar="grounding=RATE", help="Exit 1 where the grounded rate is under it."),
+]
+Lines = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object a trace, as soon as it is judged.")]
+
+
+def ground(
+    files: Files,
+    policy: PolicyName = "paper",
+    sensitivity: Sensitivity = False,
+    read_tool: ReadTools = None,
+    fail_under: FailUnder = None,
+    as_json: Json = False,
+    as_lines: Lines = False,
+) -> int:
+    """Judge whether the answers of recorded traces are supported by what the agent read."""
+    if as_json and as_lines:
+        raise Mistake("--json and --jsonl cannot both be; choose one document, or one line a trace")
+    least = _least(fail_under)
+    from readback.grounded import Grounder
+    from readback.traces import Found
+
+    grounder = Grounder(_policies(policy, sensitivity, read_tool))
+    show: _Show = _Document(grounder) if as_json else _Lines() if as_lines else _Text()
+    for found in _traces(files):
+        if isinstance(found, Found):
+            show.trace(grounder.judge(found))
+        else:
+            _name(grounder, found)
+    if not grounder.judged:
+        return USAGE if grounder.problems else _nothing(files)
+    totals = grounder.totals()
+    show.end(grounder, totals, sensitivity=sensitivity)
+    _advise(grounder)
+    missed = least is not None and (totals.rate is None or totals.rate < least)
+    if missed:
+        note(f"readback: the grounded rate is {_percent(totals.rate)}, under {least:.1%}")
+    return worst(
+        USAGE if grounder.problems else DONE, INCOMPLETE if totals.unscored else DONE, MISSED if missed else DONE
+    )
+
+
+def _least(fail_under: Sequence[str] | None) -> float | None:
+    from readback.cli.playing import thresholds_of
+
+    thresholds = thresholds_of(fail_under)
+    for threshold in thresholds:
+        if threshold.measure != "grounding":
+            raise Mistake(f"--fail-under: {threshold.measure!r} is not measured here; write grounding=RATE")
+    return max((threshold.least for threshold in thresholds), default=None)
+
+
+def _policies(name: str, sensitivity: bool, read_tools: Sequence[str] | None) -> list[CodePolicy]:
+    """The policy that is asked for, and where all are, the others behind it."""
+    from grounding import POLICIES, policy_named
+
+    chosen = [policy_named(name)]
+    if sensitivity:
+        chosen += [policy for policy in POLICIES.values() if policy.name != name]
+    return [policy.varied(reads=tuple(read_tools)) if read_tools else policy for policy in chosen]
+
+
+def _traces(paths: Sequence[Path]) -> Iterator[Found | Problem]:
+    from readback.traces import TraceError, find_traces, trace_files
+
+    try:
+        files = trace_files(paths)
+    except TraceError as error:
+        raise Mistake(str(error)) from None
+    with Meter("judging", len(files), unit="files") as meter:
+        for done, file in enumerate(files):
+            meter.at(done, last=file.name)
+            yield from find_traces(file)
+        meter.at(len(files))
+
+
+def _name(grounder: Grounder, problem: Problem) -> None:
+    grounder.problem(problem)
+    if len(grounder.problems) <= _PROBLEMS:
+        note(f"readback: {problem.said}")
+    elif len(grounder.problems) == _PROBLEMS + 1:
+        note("readback: further files and lines that hold no trace are only counted")
+
+
+def _nothing(paths: Sequence[Path]) -> int:
+    raise Mistake(f"{', '.join(repr(str(path)) for path in paths)}: there is no trace in it")
+
+
+def _advise(grounder: Grounder) -> None:
+    """Say what the user may want to know about what was judged."""
+    if len(grounder.problems) > _PROBLEMS:
+        note(f"readback: {len(grounder.problems)} files and lines hold no trace")
+    if grounder.unread_tools:
+        tools = ", ".join(name for name, _ in grounder.unread_tools.most_common(5))
+        reads = ", ".join(grounder.policies[0].reads)
+        note(
+            f"note: {grounder.without_reads} traces call no tool that reads ({reads}); they call {tools}."
+            " If one of these shows files, name it with --read-tool"
+        )
+
+
+class _Show(Protocol):
+    """One way to print what is judged."""
+
+    def trace(self, judged: GroundedTrace) -> None:
+        """Print one trace."""
+        ...
+
+    def end(self, grounder: Grounder, totals: GroundingTotals, *, sensitivity: bool) -> None:
+        """Print what is known at the end."""
+        ...
+
+
+class _Lines:
+    """One JSON object a trace; the totals go to stderr."""
+
+    def trace(self, judged: GroundedTrace) -> None:
+        result(judged.line())
+
+    def end(self, grounder: Grounder, totals: GroundingTotals, *, sensitivity: bool) -> None:
+        note(_sentence(totals))
+
+
+class _Document:
+    """One JSON document, written as the traces come: what is known at the end stands at its end."""
+
+    def __init__(self, grounder: Grounder) -> None:
+        self._grounder = grounder
+        self._begun = False
+
+    def trace(self, judged: GroundedTrace) -> None:
+        if not self._begun:
+            from readback.grounded import FORMAT, name_of
+
+            head = f'{{"format":{json.dumps(FORMAT)},"policy":{name_of(self._grounder.policies[0]).line()},"traces":['
+            result(head)
+        result(f",{judged.line()}" if self._begun else judged.line())
+        self._begun = True
+
+    def end(self, grounder: Grounder, totals: GroundingTotals, *, sensitivity: bool) -> None:
+        several = f"[{','.join(each.line() for each in grounder.sensitivity())}]" if sensitivity else "null"
+        problems = ",".join(problem.line() for problem in grounder.problems)
+        result(f'],"totals":{totals.line()},"sensitivity":{several},"problems":[{problems}]}}')
+
+
+class _Text:
+    """A line a trace, what is not supported under it, and the totals."""
+
+    def trace(self, judged: GroundedTrace) -> None:
+        from readback.visible import in_line
+
+        labels = f" {' '.join(judged.labels)}" if judged.labels else ""
+        where = judged.file if judged.id in Path(judged.file).name else f"{judged.file} {judged.id}"
+        reason = f": {judged.reason}" if judged.reason else ""
+        result(in_line(f"{judged.outcome}{labels}  {where}{reason}"))
+        for entity in judged.entities:
+            if entity.outcome != "pass":
+                result(in_line(f"    {entity.outcome}  {entity.kind} {entity.text}: {entity.why}"))
+
+    def end(self, grounder: Grounder, totals: GroundingTotals, *, sensitivity: bool) -> None:
+        result()
+        result(_sentence(totals))
+        if sensitivity:
+            from readback.cli.pages import columns
+
+            head = ["policy", "pass", "fail", "vacuous", "unscored", "grounded", "null", "differs"]
+            rows = [_row(each.policy.name, each.totals, each.differs) for each in grounder.sensitivity()]
+            result()
+            for line in columns([head, *rows]):
+                result(line)
+
+
+def _row(name: str, totals: GroundingTotals, differs: int) -> list[str]:
+    counts = (totals.passed, totals.fail, totals.vacuous, totals.unscored)
+    return [name, *map(str, counts), _percent(totals.rate), _percent(totals.null_rate), str(differs)]
+
+
+def _sentence(totals: GroundingTotals) -> str:
+    refusals = f" ({totals.refusal} of them refusals)" if totals.refusal else ""
+    bounds = f", between {totals.bounds[0]:.1%} and {totals.bounds[1]:.1%} with the unscored" if totals.bounds else ""
+    null = (
+        f"null {_percent(totals.null_rate)} over {totals.null_pairs} pairs"
+        if totals.null_rate is not None
+        else f"no null: {totals.null_why}"
+    )
+    return (
+        f"{totals.passed} pass, {totals.fail} fail, {totals.vacuous} vacuous{refusals}, {totals.unscored} unscored;"
+        f" grounded {_percent(totals.rate)}{bounds} ({null})"
+    )
+
+
+def _percent(rate: float | None) -> str:
+    return "undefined" if rate is None else f"{rate:.1%}"

@@ -1,0 +1,41 @@
+"""Our own episodes as traces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from grounding.answer import answer_of
+from harness.trace import Episode
+from readback.traces.trace import RecordedTrace, TraceError
+
+FORMAT = "readback.episode/1"
+
+
+def is_own(value: Any) -> bool:
+    """Whether this is one of our own documents."""
+    return isinstance(value, dict) and str(value.get("format", "")).startswith("readback.")
+
+
+def read_own(value: dict[str, Any]) -> RecordedTrace:
+    """An episode as a trace. Raises `TraceError` for any other document of ours, and for a broken episode."""
+    if value["format"] != FORMAT:
+        raise TraceError(f"is a {value['format']!r}, and traces of our own are {FORMAT!r}")
+    try:
+        episode = Episode.model_validate(value, extra="ignore", strict=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise TraceError(f"is a broken {FORMAT}: {where}: {first['msg'][:1].lower()}{first['msg'][1:]}") from None
+    group = episode.task.rpartition("/")[0]
+    return RecordedTrace(
+        id=episode.id,
+        calls=episode.calls,
+        answer=answer_of(episode) if episode.scored else None,
+        loss=episode.loss,
+        question=episode.task,
+        group=group or None,
+        given=(group.rpartition("/")[2],) if group else (),
+        why=None if episode.scored else f"the episode ended as {episode.ending}",
+    )
