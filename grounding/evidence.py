@@ -16,84 +16,105 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from grounding.cache import Cache
 from grounding.claims import Trace
 from grounding.entities import normal_path
-from grounding.languages import SOURCE_EXTENSIONS, extension_of, language_of
+from grounding.languages import SOURCE_EXTENSIONS, extension_of, language_of, language_of_script
 from grounding.loss import lost_evidence
 from grounding.shown import Shown, shown_by
-from grounding.sources import Source, no_source, read_source
+from grounding.sources import Source, folded, is_cut, read_source
 from harness.trace import Call
 
 _NAMESPACE = re.compile(r"__|[./:]")
 
 
-@dataclass(frozen=True, slots=True)
 class FileRead:
-    """One file that one call read. `paths` are as written and in normal form, `modules` are the names it is one of.
+    """One file that one call read.
 
-    `source` is what its text defines, None where its language is not known.
+    `paths` are as written and in normal form, `module` are the names of the path where it is a Python module, `text` is
+    what was shown. `is_known` says that it is known what the file's language is, or that it has none.
     """
 
-    call: int
-    paths: tuple[tuple[str, str], ...]
-    module: tuple[str, ...]
-    source: Source | None
-    text: str
+    def __init__(self, call: Call, shown: Shown, cache: Cache) -> None:
+        self.call = call.position
+        self.paths = tuple((path, normal_path(path)) for path in shown.paths)
+        self.text = shown.text
+        file = next((path for _, path in self.paths if extension_of(path)), self.paths[0][1] if self.paths else "")
+        self._language = language_of(file) or language_of_script(shown.text) if file else None
+        self.is_known = bool(self._language) or bool(file and extension_of(file) not in SOURCE_EXTENSIONS)
+        self.module = tuple(_module_of(file)) if self._language else ()
+        self._first_line = shown.first_line
+        self._cache = cache
+        self._folded: str | None = None
+
+    def says(self, key: str) -> bool:
+        """Whether the folded name stands anywhere in the text: only then is it worth reading what is defined."""
+        if self._folded is None:
+            self._folded = folded(self.text)
+        return key in self._folded
+
+    @property
+    def source(self) -> Source | None:
+        """What the text defines; None where that is nothing, or not known."""
+        if self._language is None:
+            return None
+        return read_source(self.text, self._language, self._first_line, self._cache)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a mark in the text says that something was left out, and not by whom."""
+        return is_cut(self.text, self._cache)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FileEvidence:
-    """The files that a trace read. `tools` are the names of all tools called, in order."""
+    """The files that a trace read. `tools` are the names of all tools called, in order.
+
+    `certain_doubts` are those that need no look at a text, `unmarked` the reads whose calls do not say that they were
+    cut.
+    """
 
     reads: tuple[FileRead, ...]
-    doubts: tuple[str, ...]
     tools: tuple[str, ...]
+    certain_doubts: tuple[str, ...]
+    unmarked: tuple[FileRead, ...]
+
+    @cached_property
+    def doubts(self) -> tuple[str, ...]:
+        """Why some of what was shown may be missing."""
+        marks = (
+            f"a mark in the result of call {read.call} says that something was left out, and not by whom"
+            for read in self.unmarked
+            if read.is_cut
+        )
+        return (*self.certain_doubts, *marks)
 
 
 def read_files(trace: Trace, tools: Collection[str], cache: Cache) -> FileEvidence:
     """The evidence of a trace, where `tools` are those that read files."""
     reads: list[FileRead] = []
+    unmarked: list[FileRead] = []
     doubts = list(lost_evidence(trace.loss))
     for call in trace.calls:
-        if not is_tool(call.name, tools):
+        if call.status != "ok" or not is_tool(call.name, tools):
             continue
-        if call.status != "ok":
-            continue
+        result = shown_by(call)
         if call.cut_by == "recorder":
             doubts.append(f"call {call.position} ({call.name}) was cut by the recorder")
-        result = shown_by(call)
-        if result.unknown and call.cut_by != "recorder":
+        elif result.unknown:
             doubts.append(f"the result of call {call.position} ({call.name}) has no form that is known")
-        for shown in result.files:
-            read, is_cut = _read(call, shown, cache)
-            reads.append(read)
-            if is_cut and call.cut_by is None:
-                doubts.append(
-                    f"a mark in the result of call {call.position} ({call.name}) says that something was left out, and"
-                    " not by whom"
-                )
-    return FileEvidence(tuple(reads), tuple(doubts), tuple(dict.fromkeys(call.name for call in trace.calls)))
+        read = [FileRead(call, shown, cache) for shown in result.files]
+        reads += read
+        unmarked += read if call.cut_by is None else ()
+    names = dict.fromkeys(call.name for call in trace.calls)
+    return FileEvidence(tuple(reads), tuple(names), tuple(doubts), tuple(unmarked))
 
 
 def is_tool(name: str, tools: Collection[str]) -> bool:
     """Whether a tool of this name is one of `tools`, in whichever namespace a protocol puts it."""
     return name in tools or _NAMESPACE.split(name)[-1] in tools
-
-
-def _read(call: Call, shown: Shown, cache: Cache) -> tuple[FileRead, bool]:
-    paths = tuple((path, normal_path(path)) for path in shown.paths)
-    file = next((path for _, path in paths if extension_of(path)), "")
-    language = language_of(file)
-    if language is not None:
-        source = read_source(shown.text, language, shown.first_line, cache)
-    else:
-        source = no_source(shown.text, cache)
-    is_unknown = language is None and extension_of(file) in SOURCE_EXTENSIONS
-    module = tuple(_module_of(file)) if language is not None else ()
-    read = FileRead(call.position, paths, module, None if is_unknown else source, shown.text)
-    return read, source.cut
 
 
 def _module_of(path: str) -> Iterator[str]:

@@ -66,13 +66,14 @@ def _name_supports(policy: CodePolicy, entity: Entity, read: FileRead) -> Iterat
 
 def _definitions(policy: CodePolicy, entity: Entity, read: FileRead) -> Iterator[Definition]:
     """The definitions that the entity's name means, in whichever class."""
-    if read.source is None:
-        return
     key = folded(entity.name)
+    source = read.source if read.says(key) else None
+    if source is None:
+        return
     is_signature = entity.kind == "signature"
     is_whole = policy.whole or is_signature
     kinds = ("function", "class") if is_signature else policy.definitions
-    for definition in read.source.named(key) if is_whole else read.source.beginning_with(key):
+    for definition in source.named(key) if is_whole else source.beginning_with(key):
         if definition.kind in kinds and (policy.ignore_case or _has_case_of(entity.name, definition, is_whole)):
             yield definition
 
@@ -99,21 +100,24 @@ def _is_module(policy: CodePolicy, entity: Entity, read: FileRead) -> bool:
 
 
 def _mentions(name: str, read: FileRead) -> Iterator[Support]:
-    """The first place where a word of the text begins with the name, whatever its case."""
-    found = re.search(rf"(?<![\w.]){re.escape(name)}|(?<=\.){re.escape(name)}", read.text, re.IGNORECASE)
+    """The first place where a word of the text begins with the name, or where the path stands, whatever its case."""
+    if not read.says(folded(name)):
+        return
+    end = r"(?!\w)" if "/" in name or "." in name else ""
+    found = re.search(rf"(?<!\w){re.escape(name)}{end}", read.text, re.IGNORECASE)
     if found is not None:
         yield Support(call=read.call, how="mentioned", span=found.span())
 
 
 def _doubt(policy: CodePolicy, entity: Entity, read: FileRead) -> str | None:
     """Why nobody can say that this read does not show a name."""
-    if entity.kind == "path":
-        return None
-    if read.source is None:
-        return f"call {read.call} read {read.paths[0][0]!r}, and what is defined is known for Python only"
     key = folded(entity.name)
+    if entity.kind == "path" or not read.says(key):
+        return None
+    if not read.is_known:
+        return f"it stands in what call {read.call} read, and what is defined is known for Python only"
     is_prefix = entity.kind == "identifier" and not policy.whole
-    named = read.source.uncertain
+    named = read.source.uncertain if read.source is not None else {}
     if key in named or (is_prefix and any(name.startswith(key) for name in named)):
         return f"it may be defined in what call {read.call} read, where the text shows too little or cannot be parsed"
     return None

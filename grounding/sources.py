@@ -17,12 +17,10 @@ class Source:
     """What one text defines, with places in the text as it was shown.
 
     `uncertain` holds by folded name the place of what may be a definition; see `grounding.languages.Definitions`.
-    `cut` says that something was left out, and nobody knows whether the agent saw it.
     """
 
     definitions: tuple[Definition, ...]
     uncertain: dict[str, int]
-    cut: bool
     _folded: tuple[str, ...]
     _order: tuple[int, ...]
 
@@ -52,9 +50,9 @@ def read_source(text: str, language: Language, first_line: int | None, cache: Ca
     return cache.get(key, lambda: _read(text, language, first_line))
 
 
-def no_source(text: str, cache: Cache) -> Source:
-    """The same for a text in which nothing is defined, such as a document."""
-    return cache.get(("document", content_key(text)), lambda: Source((), {}, pieces_of(text).cut, (), ()))
+def is_cut(text: str, cache: Cache) -> bool:
+    """Whether a mark in a text says that something was left out, and nobody knows whether the agent saw it."""
+    return cache.get(("cut", content_key(text)), lambda: pieces_of(text).cut)
 
 
 def _read(text: str, language: Language, first_line: int | None) -> Source:
@@ -70,4 +68,4 @@ def _read(text: str, language: Language, first_line: int | None) -> Source:
             uncertain.setdefault(folded(name), piece.shown_at(at))
     names = [folded(definition.name) for definition in definitions]
     order = sorted(range(len(names)), key=lambda at: (names[at], at))
-    return Source(tuple(definitions), uncertain, found.cut, tuple(names[at] for at in order), tuple(order))
+    return Source(tuple(definitions), uncertain, tuple(names[at] for at in order), tuple(order))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from grounding.languages.definitions import Language
 
 SOURCE_EXTENSIONS = (
@@ -15,7 +17,13 @@ SOURCE_EXTENSIONS = (
 TEXT_EXTENSIONS = ("md", "rst", "txt", "toml", "cfg", "ini", "yaml", "yml", "json", "xml", "csv")
 """Ends of names of files that stand in a repository beside its code: they define no names."""
 
+_SCRIPT = re.compile(r"#!.{0,100}\bpython")
 _PYTHON = ("py", "pyi", "pyw")
+
+
+def language_of_script(text: str) -> Language | None:
+    """The language that the first line of a script names (`#!/usr/bin/env python3`)."""
+    return language_of("script.py") if _SCRIPT.match(text) else None
 
 
 def extension_of(path: str) -> str:
