@@ -23,6 +23,8 @@ NAMES = {
     "suites": "readback.documents:SuiteList",
     "agents": "readback.documents:AgentList",
     "faults": "readback.documents:FaultList",
+    "session": "ehr.sessions:SessionDocument",
+    "verdicts": "ehr.sessions:VerdictsDocument",
     "record": "readback.documents:RecordInfo",
     "repositories": "readback.documents:RepositoryList",
     "repository-states": "readback.documents:RepositoryStates",

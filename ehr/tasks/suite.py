@@ -17,8 +17,8 @@ from harness.values import digest
 if TYPE_CHECKING:
     from ehr.backends import Backend
     from ehr.sandbox import Record
+    from ehr.world import ChartWorld
     from harness.agent import Agent
-    from harness.suite import World
     from harness.tool import Tool
     from harness.trace import Episode
     from harness.verdict import Verdict
@@ -76,15 +76,15 @@ class EhrSuite:
         record = {"hash": self.record.hash, "clock": self.record.clock, "synthetic": self.record.synthetic}
         return {"record": record, "seed": self.seed, "undrawn": self.undrawn}
 
-    def world(self, task: Task, variant: Mapping[str, Any]) -> World:
-        """A fork of the record with the task's setup, and the tools over it.
+    def world(self, task: Task, variant: Mapping[str, Any], *, base: str | None = None) -> ChartWorld:
+        """A fork of the record with the task's setup, and the tools over it. `base` is its address, if it has one.
 
         Raises `ValueError` for an unknown validation or fault.
         """
-        from ehr.backends import Embedded
+        from ehr.backends import BASE, Embedded
         from ehr.world import chart_world
 
-        backend = Embedded(self.record) if self.backend is None else self.backend
+        backend = self.backend or Embedded(self.record, base or BASE)
         return chart_world(backend, task, validation=str(variant.get("validation", "hapi")), fault=variant.get("fault"))
 
     def tools(self, task: Task, variant: Mapping[str, Any]) -> Sequence[Tool]:

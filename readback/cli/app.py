@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from readback.cli import grounding, listing, recording, repositories, running, scoring, showing, validating, verifying
+from readback.cli import (
+    grounding,
+    listing,
+    recording,
+    repositories,
+    running,
+    scoring,
+    serving,
+    sessions,
+    showing,
+    validating,
+    verifying,
+)
 from readback.cli.ending import DONE, INCOMPLETE
 from readback.cli.faults import explain
 from readback.cli.output import note, result
@@ -47,6 +59,8 @@ app.command("show")(showing.show)
 app.command("report")(scoring.report)
 app.command("validate")(validating.validate)
 app.command("verify")(verifying.verify)
+app.command("serve")(serving.serve)
+app.add_typer(sessions.app, name="session")
 app.add_typer(recording.app, name="record")
 app.add_typer(repositories.app, name="repos")
 app.add_typer(listing.app, name="list")

@@ -178,6 +178,8 @@ def resume(
     purse = Budget(budget)
     with RunFolder.append(run, warn=warn) as folder:
         about = described(folder)
+        if folder.about.get("sessions"):
+            raise Mistake(f"{str(run)!r} is a run of sessions; go on with it by readback serve ehr --out {run}")
         if _is_finished(folder, about):
             note(f"{run} is finished: there is nothing left to play.")
             return conclude(folder, thresholds, as_json=as_json)

@@ -30,7 +30,7 @@ def summarise(
     """The summary of a run. `about` is its `run.json`, `run` the name it is shown under (its folder).
 
     Of `about` it takes `suite`, `suite_digest`, `record`, `seed` and `planned` (the number of episodes; where it is not
-    said, as many as there are). Raises `LedgerError` where tasks and episodes do not belong together.
+    said, and of `sessions`, as many as there are). Raises `LedgerError` where tasks and episodes do not belong together.
     """
     return summary_of_ledger(about, read_ledger(tasks, episodes, verdicts), run=run)
 
@@ -52,7 +52,7 @@ def summary_of_ledger(
     unscored = sum(entry.success == "unscored" for entry in ledger.entries.values())
     played = len(ledger.entries)
     planned = about.get("planned")
-    planned = planned if isinstance(planned, int) else played
+    planned = planned if isinstance(planned, int) and not about.get("sessions") else played
     return Summary(
         run=clean(run),
         suite=suite,
