@@ -79,7 +79,8 @@ class Loaded:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths
-        self._ids: dict[str, None] = {}
+        self._known_names: set[str] = set()
+        self._given: dict[int, str] = {}
         self._by_url: dict[str, str] = {}
         self._wanted: set[str] = set()
         self._by_identifier: dict[str, list[str]] = {}
@@ -98,18 +99,15 @@ class Loaded:
     def resources(self) -> Iterator[bytes]:
         """Every resource, with references rewritten."""
         self.unresolved.clear()
-        taken: set[str] = set()
-        for scope in _scopes(self._paths):
-            names = self._named(scope, taken)
+        for scope, names in self._named_scopes():
             for entry, id in zip(scope.entries, scope.ids, strict=True):
                 text = entry.text if entry.resource.get("id") == id else with_id(entry.text, id)
                 yield one_line(self._rewritten(text, names).encode())
 
     def _survey(self) -> None:
         """Read everything once: check each entry, give out ids, learn how entries are named."""
-        taken: set[str] = set()
         for scope in _scopes(self._paths):
-            names = self._named(scope, taken)
+            names = self._named(scope, self._take_ids(scope))
             self._by_url.update((url, name) for url, name in names.items() if url.startswith("urn:"))
             for entry in scope.entries:
                 self.count += 1
@@ -119,26 +117,41 @@ class Loaded:
                         self._wanted.add(found[2])
         if self._wanted:
             self._learn_identifiers()
-        self._ids = dict.fromkeys(taken)
 
-    def _named(self, scope: _Scope, taken: set[str]) -> dict[str, str]:
-        """Give the entries of a scope their ids; how its references name them: fullUrl or old name -> new name."""
-        names: dict[str, str] = {}
-        for entry in scope.entries:
+    def _take_ids(self, scope: _Scope) -> list[str]:
+        """Give each entry of a scope its id, for the first time; only those it did not bring along are remembered."""
+        ids = []
+        for place, entry in enumerate(scope.entries):
             type = str(entry.resource["resourceType"])
-            id = entry.put_id or entry.resource.get("id") or _id_in(entry.full_url, type) or ""
-            if not id or (entry.created and f"{type}/{id}" in taken):
-                id = _made_id(entry, taken)
+            id = _own_id(entry)
+            if not id or (entry.created and f"{type}/{id}" in self._known_names):
+                id = self._given[self.count + place] = _made_id(entry, self._known_names)
             name = f"{type}/{id}"
-            if name in taken:
+            if name in self._known_names:
                 raise RecordError(f"{entry.where}: {name} is there a second time; each resource must be there once")
-            taken.add(name)
-            scope.ids.append(id)
+            self._known_names.add(name)
+            ids.append(id)
+        return ids
+
+    def _named_scopes(self) -> Iterator[tuple[_Scope, dict[str, str]]]:
+        """The scopes again, with the ids that were given, and how their references name them."""
+        number = 0
+        for scope in _scopes(self._paths):
+            ids = [self._given.get(number + place) or _own_id(entry) for place, entry in enumerate(scope.entries)]
+            number += len(ids)
+            yield scope, self._named(scope, ids)
+
+    def _named(self, scope: _Scope, ids: list[str]) -> dict[str, str]:
+        """How the references of a scope name its entries: fullUrl or old name -> new name."""
+        names: dict[str, str] = {}
+        scope.ids = ids
+        for entry, id in zip(scope.entries, ids, strict=True):
+            type = str(entry.resource["resourceType"])
             if entry.full_url:
-                names[entry.full_url] = name
+                names[entry.full_url] = f"{type}/{id}"
             old = entry.resource.get("id")
             if isinstance(old, str) and old != id:
-                names.setdefault(f"{type}/{old}", name)
+                names.setdefault(f"{type}/{old}", f"{type}/{id}")
         return names
 
     def _rewritten(self, text: str, names: dict[str, str]) -> str:
@@ -153,7 +166,7 @@ class Loaded:
 
     def _known(self, reference: str) -> bool:
         pair = split_reference(reference)
-        return reference.startswith("#") or (pair is not None and f"{pair[0]}/{pair[1]}" in self._ids)
+        return reference.startswith("#") or (pair is not None and f"{pair[0]}/{pair[1]}" in self._known_names)
 
     # ---- references by identifier
 
@@ -163,9 +176,7 @@ class Loaded:
             found = _CONDITIONAL.fullmatch(reference)
             if found is not None:
                 wanted.setdefault((found[1], found[2]), []).append(reference)
-        taken: set[str] = set()
-        for scope in _scopes(self._paths):
-            self._named(scope, taken)
+        for scope, _ in self._named_scopes():
             for entry, id in zip(scope.entries, scope.ids, strict=True):
                 type = entry.resource["resourceType"]
                 for identifier in entry.resource.get("identifier") or ():
@@ -404,6 +415,11 @@ def _id_in(full_url: str, type: str) -> str | None:
         if not base.endswith(type):
             return None
     return id if ID.fullmatch(id) else None
+
+
+def _own_id(entry: _Entry) -> str:
+    """The id that an entry brings along: of its request, its resource or its fullUrl; empty where there is none."""
+    return entry.put_id or entry.resource.get("id") or _id_in(entry.full_url, str(entry.resource["resourceType"])) or ""
 
 
 def _made_id(entry: _Entry, taken: set[str]) -> str:
