@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 FORMAT = "readback.record"
-VERSION = 2
+VERSION = 3
 APPLICATION = 0x52424B31
 """SQLite's `application_id` of a record ("RBK1")."""
 SCHEMA = """
