@@ -9,15 +9,13 @@ beyond the budget, and those of an agent whose provider refuses its key or fails
 
 from __future__ import annotations
 
-import contextlib
-import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import FrameType
 
 from harness.clock import Clock, wall_clock
 from harness.crew import BATCH, Crew, Judge, judged
+from harness.interrupts import ctrl_c_sets
 from harness.limits import Budget
 from harness.loop import ModelAgent
 from harness.plan import Plan, PlanError
@@ -97,7 +95,7 @@ def execute(
     crew = Crew(plan, todo, budget, now, ending)
     progress(Progress(report.stored_before, report.planned, 0.0))
     try:
-        with _ctrl_c_sets(ending):
+        with ctrl_c_sets(ending):
             for results in crew.play(jobs):
                 folder.store([(result.episode, result.verdicts) for result in results])
                 for result in results:
@@ -142,25 +140,6 @@ def score(folder: RunFolder, judge: Judge, *, progress: Callable[[int], None] = 
     folder.arrange(order)
     progress(report.judged_again)
     return report
-
-
-@contextlib.contextmanager
-def _ctrl_c_sets(ending: threading.Event) -> Iterator[None]:
-    """While it lasts, the first Ctrl-C sets `ending` and interrupts nothing; a second one interrupts as ever."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        yield
-        return
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if ending.is_set():
-            signal.default_int_handler(number, frame)
-        ending.set()
-
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _refuse_unknown_prices(plan: Plan, budget: Budget) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cache import Question
 from harness.models.exchange import Exchange
-from harness.models.model import Answered, Asked, NoReplyError, Reply, Said, Stop, Turn
+from harness.models.model import Answered, Asked, Form, NoReplyError, Reply, Said, Stop, Turn
 from harness.models.sdk import checked_base_url, key_for, no_reply, parsed, safe_name
 from harness.prices import Price, Prices, Tokens, read_prices
 from harness.tool import Tool
@@ -54,7 +54,14 @@ class AnthropicModel:
         return {"provider": "anthropic", "base_url": self.base_url, "model": self.model, "options": dict(self.options)}
 
     def reply(
-        self, system: str, history: Sequence[Turn], tools: Sequence[Tool], *, repeat: int, seconds: float
+        self,
+        system: str,
+        history: Sequence[Turn],
+        tools: Sequence[Tool],
+        *,
+        repeat: int,
+        seconds: float,
+        form: Form | None = None,
     ) -> Reply:
         """The next turn. See `Model`."""
         request: dict[str, Any] = {"model": self.model, "messages": _messages(history), **self.options}
@@ -64,6 +71,9 @@ class AnthropicModel:
             request["tools"] = [
                 {"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools
             ]
+        if form:
+            format = {"type": "json_schema", "schema": form.schema}
+            request["output_config"] = {**request.get("output_config", {}), "format": format}
         question = Question("anthropic", self.base_url, self.model, request, repeat)
         body, is_kept = self.exchange.ask(question, self._send, seconds=seconds)
         return _read(body, self.price, is_kept=is_kept)
@@ -74,18 +84,17 @@ class AnthropicModel:
 
     def _send(self, request: Mapping[str, Any], timeout: float) -> bytes:
         import anthropic
+        import httpx2
 
-        known = {key: request[key] for key in _ARGUMENTS if key in request}
-        rest = {key: value for key, value in request.items() if key not in known}
+        # The request as it is, not as the library's arguments: see `harness.models.openai`.
         try:
-            raw = self.client.messages.with_raw_response.create(**known, extra_body=rest, timeout=timeout)
+            response = self.client.post(
+                "/v1/messages", cast_to=httpx2.Response, body=request, options={"timeout": timeout}
+            )
         except anthropic.AnthropicError as problem:
             raise no_reply(anthropic, self.name, problem) from problem
-        content: bytes = raw.http_response.content
+        content: bytes = response.content
         return content
-
-
-_ARGUMENTS = ("model", "messages", "max_tokens", "system", "tools")
 
 
 def anthropic_model(

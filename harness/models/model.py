@@ -71,6 +71,17 @@ class Reply:
 Turn = Said | Answered | Reply
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form that a reply's text must have: JSON of this schema, under a name for the provider.
+
+    Providers hold the model to it where they can; what comes back has to be checked all the same.
+    """
+
+    name: str
+    schema: Mapping[str, Any]
+
+
 class Model(Protocol):
     """A language model that can call tools."""
 
@@ -90,9 +101,19 @@ class Model(Protocol):
         ...
 
     def reply(
-        self, system: str, history: Sequence[Turn], tools: Sequence[Tool], *, repeat: int, seconds: float
+        self,
+        system: str,
+        history: Sequence[Turn],
+        tools: Sequence[Tool],
+        *,
+        repeat: int,
+        seconds: float,
+        form: Form | None = None,
     ) -> Reply:
-        """The next turn, within `seconds`. Raises `NoReplyError` where there is none."""
+        """The next turn, within `seconds`, its text in this form if one is asked for.
+
+        Raises `NoReplyError` where there is none.
+        """
         ...
 
 

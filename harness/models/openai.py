@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cache import Question
 from harness.models.exchange import Exchange
-from harness.models.model import Answered, Asked, NoReplyError, Reply, Said, Stop, Turn
+from harness.models.model import Answered, Asked, Form, NoReplyError, Reply, Said, Stop, Turn
 from harness.models.sdk import checked_base_url, key_for, no_reply, parsed, safe_name
 from harness.prices import Price, Prices, Tokens, read_prices
 from harness.tool import Tool
@@ -48,12 +48,22 @@ class OpenAIModel:
         return {"provider": "openai", "base_url": self.base_url, "model": self.model, "options": dict(self.options)}
 
     def reply(
-        self, system: str, history: Sequence[Turn], tools: Sequence[Tool], *, repeat: int, seconds: float
+        self,
+        system: str,
+        history: Sequence[Turn],
+        tools: Sequence[Tool],
+        *,
+        repeat: int,
+        seconds: float,
+        form: Form | None = None,
     ) -> Reply:
         """The next turn. See `Model`."""
         request: dict[str, Any] = {"model": self.model, "messages": _messages(system, history), **self.options}
         if tools:
             request["tools"] = [_declared(tool) for tool in tools]
+        if form:
+            described = {"name": form.name, "schema": form.schema, "strict": True}
+            request["response_format"] = {"type": "json_schema", "json_schema": described}
         question = Question("openai", self.base_url, self.model, request, repeat)
         body, is_kept = self.exchange.ask(question, self._send, seconds=seconds)
         return _read(body, self.price, is_kept=is_kept, turn=sum(isinstance(turn, Reply) for turn in history) + 1)
@@ -63,16 +73,18 @@ class OpenAIModel:
         self.client.close()
 
     def _send(self, request: Mapping[str, Any], timeout: float) -> bytes:
+        import httpx2
         import openai
 
-        # What the library has no argument for goes to the server all the same.
-        known = {key: request[key] for key in ("model", "messages", "tools") if key in request}
-        rest = {key: value for key, value in request.items() if key not in known}
+        # The request as it is, not as the library's arguments: what it has no argument for goes to the server all the
+        # same, and its walk over every message, which may take longer than all else here, is left out.
         try:
-            raw = self.client.chat.completions.with_raw_response.create(**known, extra_body=rest, timeout=timeout)
+            response = self.client.post(
+                "/chat/completions", cast_to=httpx2.Response, body=request, options={"timeout": timeout}
+            )
         except openai.OpenAIError as problem:
             raise no_reply(openai, self.name, problem) from problem
-        content: bytes = raw.http_response.content
+        content: bytes = response.content
         return content
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.models.model import NoReplyError, Reply, Turn
+from harness.models.model import Form, NoReplyError, Reply, Turn
 from harness.prices import Price
 from harness.tool import Tool
 
@@ -27,7 +27,14 @@ class ScriptedModel:
         return {"provider": "scripted", "model": self.name}
 
     def reply(
-        self, system: str, history: Sequence[Turn], tools: Sequence[Tool], *, repeat: int, seconds: float
+        self,
+        system: str,
+        history: Sequence[Turn],
+        tools: Sequence[Tool],
+        *,
+        repeat: int,
+        seconds: float,
+        form: Form | None = None,
     ) -> Reply:
         """The next reply of the script. One that has come to its end is a provider's error."""
         if callable(self.script):

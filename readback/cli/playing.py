@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import signal
 import sys
-import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
@@ -103,8 +101,10 @@ def carry_out(
     plan: Plan, folder: RunFolder, thresholds: Sequence[Threshold], *, jobs: int | None, budget: Budget, as_json: bool
 ) -> int:
     """Play what is missing in the folder, conclude, and say where it is and what may come next."""
+    from harness.interrupts import sigterm_as_ctrl_c
+
     try:
-        with _ending_politely(), faults_kept_in(folder.path):
+        with sigterm_as_ctrl_c(), faults_kept_in(folder.path):
             report = _play(plan, folder, jobs, budget)
             if report is None:
                 return INCOMPLETE
@@ -115,19 +115,6 @@ def carry_out(
         return INCOMPLETE
     _say_next(plan, folder, report)
     return INCOMPLETE if report.interrupted else code
-
-
-@contextmanager
-def _ending_politely() -> Iterator[None]:
-    """SIGTERM, as schedulers send it, is taken as Ctrl-C: what is in flight may come home."""
-    if threading.current_thread() is not threading.main_thread():  # there are no signals elsewhere
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _play(plan: Plan, folder: RunFolder, jobs: int | None, budget: Budget) -> Report | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -143,6 +144,33 @@ def test_what_is_no_cache_is_refused(tmp_path: Path, cache: Cache) -> None:
         with pytest.raises(CacheError, match=path.name) as error:
             Cache(path)
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_only_needs_nothing_to_be_written(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    with Cache(folder / "replies.sqlite") as cache:
+        cache.put(question(), {"a": 1})
+    folder.chmod(0o500)
+    try:
+        with Cache(folder / "replies.sqlite", "only") as again:
+            assert again.get(question()) == {"a": 1}
+    finally:
+        folder.chmod(0o700)
+
+
+def test_a_cache_of_an_earlier_version_is_written_quickly_too(tmp_path: Path) -> None:
+    path = tmp_path / "replies.sqlite"
+    with Cache(path) as cache:
+        cache.put(question(), {"a": 1})
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
+    with Cache(path) as cache:
+        assert cache.get(question()) == {"a": 1}
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["replies.sqlite"]
 
 
 def test_threads_share_a_cache(cache: Cache) -> None:
