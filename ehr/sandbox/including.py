@@ -5,7 +5,7 @@ Includes are looked up for each page anew, follow the references as they stand, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,27 +67,46 @@ def include_of(name: str, modifier: str, value: str) -> Include | None:
         raise SearchError(
             400, f'HAPI-2016: Invalid {name} parameter value: "{value}". Invalid/unsupported resource type: "{target}"'
         )
-    return Include(reverse, iterate, "*" if iterate and code == "*" else type, code, target or "*")
+    return Include(reverse, iterate, "*" if code == "*" and not reverse else type, code, target or "*")
 
 
 def included(overlay: Overlay, hits: Sequence[Name], includes: Sequence[Include]) -> list[Name]:
-    """What the includes add to a page of hits, in the order it is found."""
+    """What the includes add to a page of hits, in the order it is found.
+
+    As at HAPI: `_revinclude` comes first, `_include` follows what it added too, and `_include=Type:*` does not look at
+    the type.
+    """
+    backward = [include for include in includes if include.reverse]
+    forward = [include for include in includes if not include.reverse]
     seen = dict.fromkeys(hits)
+    frontier: Iterable[Name] = seen
     found: dict[Name, None] = {}
-    frontier, asked = list(hits), list(includes)
-    while frontier and asked:
-        new: dict[Name, None] = {}
-        for include in asked:
-            for name in frontier:
-                for other in _followed(overlay, name, include):
-                    if other not in seen and other not in new:
-                        new[other] = None
-                    if len(found) + len(new) >= MOST:
-                        return [*found, *new]
-        seen |= new
-        found |= new
-        frontier, asked = list(new), [include for include in includes if include.iterate]
-    return list(found)
+    while frontier and (backward or forward):
+        added = _added(overlay, frontier, backward, seen)
+        added |= _added(overlay, [*frontier, *added], forward, seen | added)
+        found |= added
+        if len(found) >= MOST:
+            break
+        seen |= added
+        frontier = added
+        backward = [include for include in backward if include.iterate]
+        forward = [include for include in forward if include.iterate]
+    return list(found)[:MOST]
+
+
+def _added(
+    overlay: Overlay, names: Iterable[Name], includes: Sequence[Include], seen: Container[Name]
+) -> dict[Name, None]:
+    """What the includes find from some resources and is not seen yet."""
+    added: dict[Name, None] = {}
+    for include in includes:
+        for name in names:
+            for other in _followed(overlay, name, include):
+                if other not in seen:
+                    added[other] = None
+                if len(added) >= MOST:
+                    return added
+    return added
 
 
 def _followed(overlay: Overlay, name: Name, include: Include) -> Iterator[Name]:

@@ -297,6 +297,9 @@ def included(overlay: Overlay, query: str) -> str:
         ("Observation?_id=oa&_include=Observation:*", "dr en pa"),
         ("Observation?_id=oa&_include=*", "dr en pa"),
         ("Observation?_id=oa&_include=Patient:organization", ""),
+        ("Observation?_id=oa&_include=Patient:*", "dr en pa"),
+        ("Patient?_id=pa&_revinclude=Observation:patient&_include=Observation:performer", "dr oa oc oe"),
+        ("Patient?_id=pa&_revinclude:iterate=Practitioner:*", ""),
         ("Observation?_id=oa&_include=Observation:code", ""),
         ("Observation?_id=oa&_include=", ""),
         ("Observation?_id=oa&_include=Observation:patient&_include:iterate=Patient:organization", "og2 pa"),
@@ -418,6 +421,12 @@ def further(random: Random, type: str, world: list[Json], depth: int) -> tuple[s
             return name, value
 
 
+def named_by(resource: Json) -> set[str]:
+    """The resources that any reference parameter of a resource names."""
+    references = [c for c, p in parameters(resource["resourceType"]).items() if p.kind == "reference"]
+    return {target for code in references for target in targets(resource, code)}
+
+
 @settings(max_examples=60, deadline=None, report_multiple_bugs=False)
 @given(st.integers(0, 10**9))
 def test_every_chain_finds_what_a_scan_finds(seed: int):
@@ -443,15 +452,8 @@ def test_every_chain_finds_what_a_scan_finds(seed: int):
     if name in standing:
         result = search(overlay, name[0], [("_id", name[1]), ("_include", "*"), ("_revinclude", "*")])
         own = "/".join(name)
-        forward = {
-            t for c, p in parameters(name[0]).items() if p.kind == "reference" for t in targets(standing[name], c)
-        }
-        backward = {
-            f"{r['resourceType']}/{r['id']}"
-            for r in everyone
-            for c, p in parameters(r["resourceType"]).items()
-            if p.kind == "reference" and own in targets(r, c)
-        }
+        backward = {"/".join(n) for n, r in standing.items() if own in named_by(r)} - {own}
+        forward = {t for n, r in standing.items() if "/".join(n) in {own, *backward} for t in named_by(r)}
         expected = ({"/".join(n) for n in standing} & (forward | backward)) - {own}
         assert sorted("/".join(n) for n in result.included(result.matches[:])) == sorted(expected)
 
