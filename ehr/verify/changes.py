@@ -47,8 +47,6 @@ def net_changes(episode: Episode, written: Sequence[Write]) -> list[NetChange]:
             steps.append(Step("agent", None))
         if all(step.by == "agent" for step in steps):
             change = _change(reference, *raw[reference]) if reference in raw else None
-        elif all(step.by != "agent" for step in steps):
-            change = None
         else:
             before, after = raw.get(reference, (steps[-1].state, steps[-1].state))
             laid, lost = beside_others(before, [*steps[:-1], Step(steps[-1].by, after)])

@@ -202,7 +202,7 @@ def _finding(
         expected=told(spec),
         actual=actual[:500],
         path=shown(found_at) if found_at else path,
-        notes=notes if holds else (),
+        notes=notes,
     )
 
 

@@ -88,7 +88,7 @@ DECODER = json.JSONDecoder(parse_float=_number, parse_int=_whole)
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Difference]:
     """Every place where `after` differs from `before`, as deep as the two still have the same shape."""
-    return [d for d in _walk((), dict(before), dict(after)) if d.path not in _SERVERS_OWN]
+    return list(_walk((), dict(before), dict(after)))
 
 
 def is_same(a: Any, b: Any) -> bool:
@@ -214,8 +214,6 @@ def _is_equal(a: Any, b: Any) -> bool:
         return a is b
     if isinstance(a, int | float | Decimal) and isinstance(b, int | float | Decimal):
         return bool(a == b)
-    if a is ABSENT or b is ABSENT:
-        return a is b
     if type(a) is not type(b):
         return False
     if isinstance(a, str) and a != b:

@@ -221,9 +221,9 @@ class Chart:
 
     def episode(self, **fields: Any) -> Episode:
         """The episode: claimed done unless said otherwise."""
-        given = {"claim": "done", "ending": "finished", "base": BASE} | fields
+        given = {"claim": "done", "ending": "finished", "base": BASE, "variant": {}} | fields
         return Episode(
-            id="sha256:0", task="ehr/case", task_digest="sha256:1", agent="hand", condition="default", variant={},
+            id="sha256:0", task="ehr/case", task_digest="sha256:1", agent="hand", condition="default",
             requests=tuple(self.requests), changes=tuple(self._changes()), **given,
         )  # fmt: skip
 

@@ -206,6 +206,7 @@ def test_where_the_expectation_says_no_words_no_display_contradicts() -> None:
     [
         (_drug(LOCAL, {"system": NDC, "code": "1"}), f"http://hospital.example/drugs|MG2, {NDC}|1"),
         (_drug(text="magnesium"), "text 'magnesium'"),
+        (order(medicationCodeableConcept={"text": "magnesium"}), "text 'magnesium'"),
         (_drug(), "no coding"),
         (order(medicationCodeableConcept=None), "nothing"),
     ],

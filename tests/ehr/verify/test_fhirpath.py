@@ -192,6 +192,15 @@ def test_an_odd_resource_fails_the_clause_and_never_makes_it_unscored(expression
     assert labels(_expected(expression), order(**odd)) == ("WRONG_STATUS",)
 
 
+@pytest.mark.parametrize(
+    ("expression", "actual"), [("status = 'active'", "true"), ("status = 'x'", "false"), ("note.text", "nothing")]
+)
+def test_the_finding_says_what_the_expression_came_to(expression: str, actual: str) -> None:
+    chart = Chart()
+    chart.create(order())
+    assert state(chart, _expected(expression)).clauses[0].actual == actual
+
+
 def test_a_clause_that_breaks_on_the_resource_says_why() -> None:
     chart = Chart()
     chart.create(order(note=[{"text": "x"}, {"text": "x"}]))

@@ -152,6 +152,7 @@ def test_each_stray_difference_is_named_with_its_place() -> None:
     verdict = state(chart, Expected(updates=(Update(reference="Patient/p1", may_change=("name", "gender")),)))
     told = [(c.actual, c.evidence.path if c.evidence else None) for c in verdict.clauses if c.outcome == "fail"]
     assert told == [("telecom changed", "telecom"), ("address[0].city changed", "address[0].city")]
+    assert {c.outcome for c in verdict.clauses if c.name == "updates[0].may_change"} == {"fail"}
     assert finding(verdict, "updates[0].may_change").expected == "changes only in name, gender"
 
 

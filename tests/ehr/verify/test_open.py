@@ -38,7 +38,10 @@ STOPPED = changed(WARFARIN, status="stopped")
 def test_where_nothing_was_met_only_a_claim_of_done_is_phantom(
     expected: Expected, claim: str | None, label: str
 ) -> None:
-    assert state(Chart(), expected, claim=claim).labels == (label,)
+    verdict = state(Chart(), expected, claim=claim)
+    assert (verdict.labels, verdict.reason) == ((label,), None)
+    said = ", and done is claimed" if claim == "done" else ""
+    assert {c.actual for c in verdict.clauses if c.outcome == "fail"} == {f"nothing of the kind{said}"}
 
 
 @pytest.mark.parametrize("claim", ["done", "not_done", "unclear", None])
@@ -198,6 +201,10 @@ def test_a_refused_write_of_another_writer_is_not_the_agents() -> None:
     assert state(chart, ORDER).labels == ("PHANTOM_SUCCESS",)
 
 
+def test_a_gateway_that_got_no_answer_in_time_refused_nothing() -> None:
+    assert _refused(ORDER, ("POST", "/MedicationRequest", order()), status=504) == ("MISSING_WRITE",)
+
+
 # ---- repaired
 
 
@@ -255,6 +262,29 @@ def test_while_one_of_the_kind_is_open_the_refusal_was_not_repaired() -> None:
     verdict = state(chart, two)
     assert verdict.labels == ("PARTIAL", "REJECTED_WRITE")
     assert "REPAIRED_WRITE" not in verdict.notes
+
+
+def test_something_else_that_is_open_does_not_undo_a_repair() -> None:
+    chart = Chart()
+    chart.refuse("POST", "/MedicationRequest", order())
+    chart.create(order())
+    verdict = state(chart, BOTH)
+    assert (verdict.labels, "REPAIRED_WRITE" in verdict.notes) == (("PARTIAL",), True)
+    two = Expected(updates=(*STOP.updates, STOP.updates[0].model_copy(update={"reference": "MedicationRequest/mr1"})))
+    chart = Chart(WARFARIN, changed(WARFARIN, id="mr1"))
+    chart.refuse("PUT", "/MedicationRequest/mr0", STOPPED, 409)
+    chart.put(STOPPED)
+    verdict = state(chart, two)
+    assert (verdict.labels, "REPAIRED_WRITE" in verdict.notes) == (("PARTIAL",), True)
+
+
+def test_a_later_write_of_something_else_repairs_nothing() -> None:
+    chart = Chart()
+    chart.create(order())
+    chart.refuse("POST", "/MedicationRequest", order())
+    chart.create(order(status="completed"))
+    verdict = state(chart, ORDER)
+    assert (verdict.labels, "REPAIRED_WRITE" in verdict.notes) == (("COLLATERAL_CHANGE",), False)
 
 
 def test_a_refused_body_may_be_anything() -> None:

@@ -81,7 +81,8 @@ def test_a_deleted_resource_that_the_agent_brought_back_is_lost() -> None:
     chart.put(_ada(NEW_PHONE))
     verdict = state(chart, NUMBER)
     assert verdict.labels == ("LOST_UPDATE",)
-    assert finding(verdict, "updates[0].may_change").actual == "the whole resource overwritten"
+    found = finding(verdict, "updates[0].may_change")
+    assert (found.actual, found.evidence and found.evidence.path) == ("the whole resource overwritten", None)
 
 
 def test_the_agent_may_overwrite_without_changing_anything_of_its_own() -> None:
@@ -349,6 +350,32 @@ def test_what_the_agent_wrote_first_is_kept_out_of_before() -> None:
     assert _overwritten({"a": [{"x": 1, "y": 1}]}, ("agent", changed_item), ("other", both)) == (
         {"a": [{"x": 1, "y": 9}]}, [],
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "theirs", "overwritten"),
+    [
+        ({"a": 1}, {"a": 2}, {"a": 1}),
+        ({"a": [{"x": 1}]}, {"a": [{"x": 2}]}, {"a": [{"x": 1}]}),
+        ({"a": [1]}, {"a": [1, 2]}, {"a": [1]}),
+        ({"a": [1, 2]}, {"a": [1]}, {"a": [1, 2]}),
+    ],
+)
+def test_what_was_overwritten_and_put_right_again_or_first_kept_was_not_lost(
+    before: Body, theirs: Body, overwritten: Body
+) -> None:
+    elsewhere = ("other", {**overwritten, "b": 1})
+    mended = ("other", theirs), ("agent", overwritten), elsewhere, ("agent", {**theirs, "b": 1})
+    assert _overwritten(before, *mended)[1] == []
+    undone_by_them = ("other", theirs), ("agent", {**theirs, "c": 1}), ("other", overwritten)
+    assert _overwritten(before, *undone_by_them)[1] == []
+    lost = ("other", theirs), ("agent", overwritten), elsewhere, ("agent", overwritten)
+    assert len(_overwritten(before, *lost)[1]) == 2
+
+
+def test_inside_of_what_the_agent_added_only_the_agents_part_is_its_own() -> None:
+    steps = ("agent", {"b": {"x": 1, "y": 1}}), ("other", {"b": {"x": 2, "y": 1}})
+    assert _overwritten({}, *steps) == ({"b": {"x": 2}}, [])
 
 
 def test_what_the_agent_added_and_another_changed_is_no_part_of_before() -> None:

@@ -275,6 +275,12 @@ def test_a_range_beside_the_dose_is_a_second_answer() -> None:
     assert labels(ORDER, order(dosageInstruction=[{"doseAndRate": [both]}])) == ("WRONG_VALUE",)
 
 
+def test_what_is_no_amount_is_left_out_of_what_was_found() -> None:
+    chart = Chart()
+    chart.create(order(dosageInstruction=[{"doseAndRate": [{"doseRange": {"low": amount(1, "g")}}]}, dose(2, "g")]))
+    assert finding(state(chart, ORDER), "creates[0].dose").actual == "2 g"
+
+
 def test_two_values_of_one_choice_are_two_answers_to_one_question() -> None:
     assert labels(POTASSIUM, potassium()) == ()
     for beside in ({"valueString": "4.1 mmol/L"}, {"valueInteger": 3}, {"valueString": "3.1 mmol/L"}):
