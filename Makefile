@@ -4,13 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test check bench lock clean
+.PHONY: run test test-hapi check bench counterfactuals lock clean
 
 run: $(READY)
 	@$(BIN)/readback run ehr
 
 test: $(READY) check
 	@$(BIN)/pytest -n auto --cov --cov-report=term:skip-covered
+
+# A real HAPI FHIR: through docker where there is an engine, else put together by Maven with Java 17; else skipped.
+test-hapi: $(READY)
+	@docker/test-hapi
 
 check: $(READY)
 	@$(BIN)/ruff check .
@@ -20,6 +24,10 @@ check: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python -m benchmarks
+
+# Renames every pinned repository, and shows that it parses, imports and holds no old name; takes some minutes.
+counterfactuals: $(READY)
+	@READBACK_ALL_REPOSITORIES=1 $(BIN)/pytest -q tests/repoqa/test_pinned.py
 
 lock: $(READY)
 	@$(BIN)/pip install --quiet pip-tools

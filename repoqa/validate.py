@@ -75,7 +75,10 @@ def validate(suite: RepoqaSuite, *, progress: Progress = lambda done, of: None) 
     report.successes = dict.fromkeys(BASELINES, 0)
     for done, task in enumerate(suite.tasks):
         progress(done, len(suite.tasks))
-        report.problems += _of_task(task)
+        unjudgeable = list(_of_task(task))
+        report.problems += unjudgeable
+        if unjudgeable:
+            continue
         report.visible += not task.needs_chart
         for variant in _variants(task):
             for name in BASELINES:

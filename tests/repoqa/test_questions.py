@@ -1,0 +1,180 @@
+"""Questions and what answers them."""
+
+# ruff: noqa: E501 - files of other people's shape, a line each
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.task import Task
+from harness.trace import Episode
+from repoqa.catalog import catalog_of
+from repoqa.correctness import asserted_paths, judge_answer, parameters_of
+from repoqa.listing import told_by_listing
+from repoqa.questions import draw
+from tests.repoqa.trees import index_of
+
+TREE = {
+    "tea/__init__.py": "from .brew import brew_tea\n",
+    "tea/brew.py": "def brew_tea(cup: int, *, lid: bool = True) -> None: ...\nclass BrewJournal: ...\n",
+    "tea/cups.py": "from .brew import brew_tea\nclass SilverCup(dict, abc.Sized):\n    def f(self): brew_tea(1)\nclass Plate: ...\n",
+    "tea/odd.py": "def pour_water(): ...\n",
+    "tests/test_tea.py": "def test_it(): pour_water()\n",
+}
+
+
+def drawn(seed: int = 1, **options: Any) -> list[Any]:
+    return draw("tea", catalog_of("tea", index_of(TREE)), seed=seed, **options)
+
+
+def test_the_studys_template_and_the_path_of_the_tree() -> None:
+    by_name = {question.name: question for question in drawn()}
+    assert by_name.keys() == {"brew_tea", "BrewJournal", "SilverCup", "Plate", "pour_water"}
+    assert by_name["SilverCup"].instruction == (
+        "In the tea repository, where is the class SilverCup defined? Provide the exact file path."
+    )
+    assert by_name["SilverCup"].answer == ("tea/cups.py",)
+
+
+def test_the_seed_gives_the_order_and_files_take_turns() -> None:
+    assert drawn(1) == drawn(1)
+    assert len({tuple(question.name for question in drawn(seed)) for seed in range(8)}) > 3
+    for seed in range(8):
+        assert len({question.path for question in drawn(seed)[:3]}) == 3
+
+
+def test_other_kinds_only_where_asked_for() -> None:
+    assert {question.kind for question in drawn()} == {"definition"}
+    found = {(q.kind, q.name): q.answer for q in drawn(kinds=("definition", "signature", "base-class", "called-by"))}
+    assert found["signature", "brew_tea"] == ("brew_tea(cup, *, lid=True)",)
+    assert found["base-class", "SilverCup"] == ("dict", "abc.Sized")
+    assert found["called-by", "brew_tea"] == ("tea/cups.py",)
+    assert ("called-by", "pour_water") not in found, "tests are no callers"
+
+
+def test_what_a_listing_gives_away_is_marked() -> None:
+    marked = {question.name: question.visible for question in drawn()}
+    assert marked == {"brew_tea": True, "BrewJournal": True, "SilverCup": True, "Plate": False, "pour_water": False}
+
+
+@pytest.mark.parametrize(
+    ("name", "paths", "told"),
+    [
+        ("Console", ["p/console.py", "p/text.py"], "p/console.py"),
+        ("Console", ["p/console.py", "q/console.py"], None),
+        ("ConsoleText", ["p/console.py", "p/text.py"], None),
+        ("parse_headers", ["p/header.py", "p/parser.py"], "p/header.py"),
+        ("get_error", ["p/errors.py", "p/text.py"], None),
+        ("Thing", ["only.py"], "only.py"),
+        ("Thing", ["p/__init__.py", "p/only.py"], "p/only.py"),
+        ("Thing", [], None),
+    ],
+)
+def test_what_names_of_files_tell(name: str, paths: list[str], told: str | None) -> None:
+    assert told_by_listing(name, paths) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("src/a.py", ["src/a.py"]),
+        ("`./src/a.py`, line 3", ["src/a.py"]),
+        ('It is in "src/a.py".', ["src/a.py"]),
+        ("/src/a.py:12", ["src/a.py"]),
+        ("src\\a.py", ["src/a.py"]),
+        ("[src/a.py](https://host/x/src/a.py#L3)", ["src/a.py"]),
+        ("[`src/a.py`](src/a.py)", ["src/a.py"]),
+        ("see https://host/b.py and src/a.py", ["src/a.py"]),
+        ("src/a.py and src/a.py", ["src/a.py"]),
+        ("src/a.py or src/b.py", ["src/a.py", "src/b.py"]),
+        ("a.pyc src/a.python", []),
+        ("nothing here", []),
+        ("src/my-pkg/a.b.py", ["src/my-pkg/a.b.py"]),
+        ("**src/a.py**", ["src/a.py"]),
+        ("src/a.py's class", ["src/a.py"]),
+    ],
+)
+def test_which_paths_a_text_asserts(text: str, paths: list[str]) -> None:
+    assert asserted_paths(text) == paths
+
+
+def task_and_truth(kind: str = "definition", answer: tuple[str, ...] = ("src/a.py",)) -> tuple[Task, dict[str, Any]]:
+    truth = {"kind": kind, "answer": list(answer), "name": "Kettle", "repository": "tea"}
+    task = Task.make(
+        id="repoqa/tea/definition-01", suite="repoqa", template=kind, kind="read", requires=("answer",), needs_write=False,
+        needs_chart=True, instruction="?", tools=(), clock="2026-01-15T10:15:00+00:00",
+    )  # fmt: skip
+    return task, truth
+
+
+def judged(said: list[Any], note: str = "", ending: Any = "finished", **truth: Any) -> Any:
+    task, expected = task_and_truth(**truth)
+    episode = Episode(
+        id="e", task=task.id, task_digest=task.digest, agent="a", condition="default", variant={}, ending=ending,
+        answer=tuple(said),
+        note=note,
+    )  # fmt: skip
+    return judge_answer(task, episode, expected)
+
+
+@pytest.mark.parametrize(
+    ("answer", "note", "outcome", "label", "contains"),
+    [
+        (["src/a.py"], "", "pass", None, False),
+        (["src/a.py"], "Kettle, not in src/b.py", "pass", None, True),
+        ([], "Kettle is defined in src/a.py.", "pass", None, True),
+        (["src/a.py", "src/b.py"], "Kettle", "fail", "WRONG_ANSWER", True),
+        (["src/b.py"], "Kettle", "fail", "WRONG_ANSWER", False),
+        (["SRC/A.PY"], "kettle", "fail", "WRONG_ANSWER", True),
+        (["a.py"], "", "fail", "WRONG_ANSWER", False),
+        (["lib/src/a.py"], "Kettle", "fail", "WRONG_ANSWER", True),
+        (["I do not know"], "src/a.py", "fail", "NO_ANSWER", False),
+        ([], "", "fail", "NO_ANSWER", False),
+    ],
+)
+def test_right_is_one_path_and_containment_stands_beside_it(
+    answer: list[Any], note: str, outcome: str, label: str | None, contains: bool
+) -> None:
+    verdict = judged(answer, note)
+    assert (verdict.outcome, verdict.label) == (outcome, label)
+    assert ("CONTAINS_TRUTH" in verdict.notes) is contains
+    assert {clause.name: clause.outcome for clause in verdict.clauses}["contains"] == ("pass" if contains else "fail")
+
+
+def test_an_episode_that_cannot_be_scored_is_unscored() -> None:
+    assert judged(["src/a.py"], ending="provider_error").outcome == "unscored"
+
+
+@pytest.mark.parametrize(
+    ("given", "outcome"),
+    [
+        ("Kettle(cup, *, lid=True)", "pass"),
+        ("`Kettle(cup: int, *, lid: bool = True)`", "pass"),
+        ("def Kettle(cup, *, lid=True) -> None", "pass"),
+        ("Kettle(cup, lid=True)", "fail"),
+        ("Kettle(cup, *, lid=True) or Kettle(cup)", "fail"),
+        ("Kettle(cup, *, lid=True", "fail"),
+    ],
+)
+def test_signatures_are_compared_without_annotations(given: str, outcome: str) -> None:
+    assert judged([given], kind="signature", answer=("Kettle(cup, *, lid=True)",)).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("given", "outcome"),
+    [
+        (["dict", "abc.Sized"], "pass"),
+        (["Sized, dict"], "pass"),
+        (["dict"], "fail"),
+        (["dict", "Sized", "object"], "fail"),
+    ],
+)
+def test_base_classes_are_compared_as_a_set(given: list[str], outcome: str) -> None:
+    assert judged(given, kind="base-class", answer=("dict", "abc.Sized")).outcome == outcome
+
+
+def test_parameters_are_normalised_or_none() -> None:
+    assert parameters_of("a:int ,  b = 'x', *c, d, **e") == "a, b='x', *c, d, **e"
+    assert parameters_of("a) : evil(") is None
