@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,15 +34,15 @@ __all__ = [
     "DateTest",
     "DatesMatch",
     "KeysMatch",
-    "Near",
     "Not",
     "Nothing",
     "NumberTest",
     "NumbersMatch",
-    "Place",
     "Present",
     "Side",
+    "any_of",
     "intersect",
+    "places_of",
     "subtract",
 ]
 
@@ -113,7 +113,7 @@ def subtract(one: IntArray, other: IntArray) -> IntArray:
     return left
 
 
-def _places(columns: DateColumns | NumberColumns | PointColumns, within: IntArray | None) -> Any:
+def places_of(columns: DateColumns | NumberColumns | PointColumns, within: IntArray | None) -> Any:
     """Where the columns have rows that are in `within`."""
     rows = columns.rows
     if within is None:
@@ -204,8 +204,8 @@ class DatesMatch:
     def of(self, space: Any, within: IntArray | None = None) -> IntArray:
         """The rows of one space."""
         columns = space.columns()
-        places = _places(columns, within)
-        mask = _any([test.mask(columns, places) for test in self.tests])
+        places = places_of(columns, within)
+        mask = any_of([test.mask(columns, places) for test in self.tests])
         return distinct(columns.rows[places][mask])
 
 
@@ -259,12 +259,12 @@ class NumbersMatch:
     def of(self, space: Any, within: IntArray | None = None) -> IntArray:
         """The rows of one space."""
         columns = space.columns()
-        places = _places(columns, within)
-        mask = _any([test.mask(columns, space.units, places) for test in self.tests])
+        places = places_of(columns, within)
+        mask = any_of([test.mask(columns, space.units, places) for test in self.tests])
         return distinct(columns.rows[places][mask])
 
 
-def _any(masks: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+def any_of(masks: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:
     result = masks[0]
     for mask in masks[1:]:
         result = result | mask
@@ -356,51 +356,3 @@ class Nothing:
     def rows(self, side: Side, within: IntArray | None) -> IntArray:
         """See `Criterion`."""
         return no_rows
-
-
-# ---- places
-
-
-class Place(NamedTuple):
-    """A place on the globe in degrees, and how far around it, in metres; 0 is the very place."""
-
-    latitude: float
-    longitude: float
-    metres: float
-
-
-EARTH_RADIUS = 6_371_008.8
-"""Metres: the mean radius that the International Union of Geodesy and Geophysics gives."""
-
-
-@dataclass(frozen=True, slots=True)
-class Near:
-    """Places within a distance to the north, south, east and west: a box around the place, as HAPI takes it."""
-
-    code: str
-    places: tuple[Place, ...]
-    cost: int = 1
-
-    def rows(self, side: Side, within: IntArray | None) -> IntArray:
-        """See `Criterion`."""
-        space = side.index.space(side.type, self.code)
-        if space is None:
-            return no_rows
-        columns: PointColumns = space.columns()
-        places = _places(columns, within)
-        latitude, longitude = columns.latitude[places], columns.longitude[places]
-        mask = _any([_in_box(place, latitude, longitude) for place in self.places])
-        return distinct(columns.rows[places][mask])
-
-
-def _in_box(place: Place, latitude: NDArray[np.float64], longitude: NDArray[np.float64]) -> NDArray[np.bool_]:
-    if place.metres == 0:
-        here: NDArray[np.bool_] = (latitude == place.latitude) & (longitude == place.longitude)
-        return here
-    angle = place.metres / EARTH_RADIUS
-    high = np.degrees(angle)
-    north = np.radians(place.latitude)
-    width = np.degrees(np.arctan2(np.sin(angle) * np.cos(north), np.cos(angle) - np.sin(north) ** 2 * np.cos(angle)))
-    away = np.abs((longitude - place.longitude + 180) % 360 - 180)
-    inside: NDArray[np.bool_] = (np.abs(latitude - place.latitude) <= high) & (away <= abs(width))
-    return inside

@@ -23,6 +23,7 @@ Name = tuple[str, str]
 """Type and id of a resource."""
 MOST = 1000
 """Includes of one page, as HAPI's default has it."""
+_BATCH = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +178,10 @@ def referring_to(overlay: Overlay, name: Name, source: str = "*", code: str = "*
                 continue
             stored = overlay.record.index.space(one, parameter.code)
             if stored is not None:
-                rows = subtract(stored.exact(id, type), overlay.hidden(one))
-                yield from ((one, other) for other in overlay.record.file.ids(rows.tolist()))
+                rows = subtract(stored.exact(id, type), overlay.hidden(one)).tolist()
+                for start in range(0, len(rows), _BATCH):  # most askers stop early
+                    ids = overlay.record.file.ids(rows[start : start + _BATCH])
+                    yield from ((one, other) for other in ids)
             written = overlay.index.space(one, parameter.code) if len(alive) else None
             if written is not None:
                 for number in intersect(written.exact(id, type), alive).tolist():

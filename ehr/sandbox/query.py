@@ -17,16 +17,15 @@ from ehr.sandbox.criteria import (
     DatesMatch,
     DateTest,
     KeysMatch,
-    Near,
     Not,
     Nothing,
     NumbersMatch,
     NumberTest,
-    Place,
     Present,
 )
 from ehr.sandbox.definitions import Component, Parameter, codes, resource_types
 from ehr.sandbox.index import IntArray, Keys
+from ehr.sandbox.near import Near, Place
 from ehr.sandbox.refusals import SearchError
 from ehr.sandbox.searchparams import at_root
 from ehr.sandbox.values import folded, searched_date, split_reference

@@ -22,7 +22,8 @@ from weakref import finalize
 from ehr.sandbox.build import Progress, build
 from ehr.sandbox.definitions import compartment, parameters
 from ehr.sandbox.index import union
-from ehr.sandbox.storage import RecordError, RecordFile, StoredIndex
+from ehr.sandbox.storage import RecordError, RecordFile
+from ehr.sandbox.stored import StoredIndex
 
 if TYPE_CHECKING:
     from ehr.sandbox.fork import Fork

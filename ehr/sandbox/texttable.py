@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehr.sandbox.index import IntArray
-from ehr.sandbox.storage import StoredKeys, TypeRows
+from ehr.sandbox.storage import TypeRows
+from ehr.sandbox.stored import StoredKeys
 
 __all__ = ["Text", "TextTable"]
 

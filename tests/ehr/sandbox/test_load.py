@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ehr.sandbox import load as loading
+from ehr.sandbox import sources
 from ehr.sandbox.export import export_bundle, export_ndjson
 from ehr.sandbox.load import load
 from ehr.sandbox.record import Record
@@ -282,8 +282,8 @@ def test_an_archive_that_is_none_or_cut(tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["x.json.gz", "x.ndjson.gz"])
 def test_an_archive_that_unpacks_to_too_much(tmp_path: Path, name: str):
-    path = put(tmp_path / name, b'{"resourceType":"Patient","id":"' + b"p" * (loading.LONGEST_LINE + 100))
-    assert path.stat().st_size < loading.LONGEST_LINE / 100
+    path = put(tmp_path / name, b'{"resourceType":"Patient","id":"' + b"p" * (sources.LONGEST_LINE + 100))
+    assert path.stat().st_size < sources.LONGEST_LINE / 100
     with pytest.raises(RecordError, match=r"too large|is no JSON"):
         load([path])
 
