@@ -265,6 +265,7 @@ class NumbersMatch:
 
 
 def any_of(masks: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    """Where any of the masks is true."""
     result = masks[0]
     for mask in masks[1:]:
         result = result | mask
