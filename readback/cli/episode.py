@@ -9,6 +9,7 @@ from harness.plain import json_text
 from harness.task import Task
 from harness.trace import Call, Change, Episode
 from harness.verdict import Clause, Outcome, Verdict
+from readback.asked import asked
 from readback.report.differences import differences
 from readback.visible import in_line, visible
 
@@ -32,7 +33,7 @@ def lines_of(
     """The episode from the instruction to the verdicts. Without `full`, long values are cut and say so."""
     yield from _head(task, episode, success)
     yield from _section("Instruction")
-    yield from _text(task.instruction, full=True)
+    yield from _text(asked(task, episode), full=True)
     yield from _section(f"Calls ({len(episode.calls)})")
     yield from _trace(episode, full)
     yield from _section("Answer")

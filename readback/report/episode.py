@@ -14,6 +14,7 @@ from harness.task import Task
 from harness.trace import Call, Change, Episode
 from harness.values import canonical
 from harness.verdict import Clause, Verdict
+from readback.asked import asked
 from readback.report.allowance import Allowance, Shown
 from readback.report.differences import differences
 from readback.summary.ledger import Entry
@@ -133,7 +134,7 @@ def view_of(
 ) -> EpisodeView:  # fmt: skip
     """The view of one episode in about `size` bytes of HTML."""
     purse, left = Allowance(max(0, size - HEAD)), _LeftOut()
-    instruction = purse.take(task.instruction, 3000)
+    instruction = purse.take(asked(task, episode), 3000)
     answer = purse.take(_answer(episode), 1000) if episode.answer else None
     note = purse.take(episode.note, 1500) if episode.note else None
     error = purse.take(episode.error, 2000) if episode.error else None

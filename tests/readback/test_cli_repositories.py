@@ -189,3 +189,13 @@ def test_what_cannot_be_brought_is_said_and_makes_it_incomplete(place: Path) -> 
     (state,) = ended.document["repositories"]
     assert not state["ok"] and "was not found" in state["why"]
     assert isinstance(Lock.model_json_schema(), dict)
+
+
+def test_an_episode_shows_what_was_asked_in_it(place: Path) -> None:
+    arguments = ("--task", "ferrytide", "--limit", 1, "--agent", "oracle", "--counterfactual", 7, "--out", place / "r")
+    readback("run", "repoqa", *arguments)
+    ids = [one["id"] for one in readback("show", place / "r", "--json").document["episodes"]]
+    shown = [readback("show", place / "r", id).out for id in ids]
+    (original,) = [text for text in shown if "In the ferrytide repository" in text]
+    (renamed,) = [text for text in shown if text != original]
+    assert "repository, where is the" in renamed and "ferrytide repository" not in renamed
