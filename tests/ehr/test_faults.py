@@ -1,0 +1,414 @@
+"""Each fault: what happens, what a careful agent makes of it, what it costs one that does not look."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from ehr.backends import Embedded
+from ehr.faults import FAULTS, MOST_REFUSALS, known_fault
+from ehr.remote import Remote, RemoteError
+from ehr.sandbox import Record
+from ehr.tasks import synthetic
+from ehr.tasks.suite import EhrSuite, draw_suite
+from ehr.tasks.validate import play, validate
+from ehr.verify import Create, Expected, Update, clause, coded, instant, judge, quantity, refers_to
+from ehr.verify.expected import hours
+from ehr.verify.lost import LOSING
+from ehr.world import ChartWorld, chart_world
+from harness.task import Task
+from harness.trace import Episode
+from harness.verdict import Verdict
+from tests.ehr.tasks.playing import CLOCK, PEOPLE, callables
+
+UCUM = "http://unitsofmeasure.org"
+NDC = "http://hl7.org/fhir/sid/ndc"
+RECOVERABLE = sorted(name for name, fault in FAULTS.items() if fault.recoverable)
+REFUSING = {"http_429": 429, "http_503": 503, "conflict": 409}
+
+WARFARIN: dict[str, Any] = {
+    "resourceType": "MedicationRequest", "id": "mr0", "status": "active", "intent": "order",
+    "medicationCodeableConcept": {"text": "warfarin"}, "subject": {"reference": "Patient/p1"},
+    "note": [{"text": "as before"}],
+}  # fmt: skip
+ORDER = Expected(
+    creates=[
+        Create(
+            type="MedicationRequest",
+            clauses=[
+                refers_to("patient", "subject", "Patient/p1"),
+                coded("drug", "medication", NDC, "0338-1715-40"),
+                quantity("dose", "dosageInstruction.doseAndRate.dose", 2, "g"),
+                instant("when", "authoredOn", CLOCK, within=hours(1)),
+            ],
+        )
+    ]
+)
+STOP = Expected(
+    updates=[
+        Update(
+            reference="MedicationRequest/mr0",
+            may_change=["status"],
+            clauses=[clause("is stopped", "status = 'stopped'", label="WRONG_STATUS")],
+        )
+    ]
+)
+
+
+def a_task(expected: Expected = ORDER, id: str = "ehr/any/1", **fields: Any) -> Task:
+    made: dict[str, Any] = {
+        "id": id, "suite": "ehr", "template": "any", "kind": "write", "requires": ("state",), "patient": "Patient/p1",
+        "needs_write": True, "needs_chart": True, "instruction": "…", "tools": (), "clock": CLOCK,
+        "expected": expected.model_dump(mode="json", exclude_none=True), **fields,
+    }  # fmt: skip
+    return Task.make(**made)
+
+
+def order(**elements: Any) -> dict[str, Any]:
+    return {
+        "resourceType": "MedicationRequest", "status": "active", "intent": "order", "authoredOn": CLOCK,
+        "medicationCodeableConcept": {"coding": [{"system": NDC, "code": "0338-1715-40"}]},
+        "subject": {"reference": "Patient/p1"},
+        "dosageInstruction": [
+            {"doseAndRate": [{"doseQuantity": {"value": 2, "unit": "g", "system": UCUM, "code": "g"}}]}
+        ],
+        **elements,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def record() -> Iterator[Record]:
+    with Record.build([*PEOPLE, WARFARIN], clock=CLOCK, synthetic=True) as built:
+        yield built
+
+
+Call = Callable[..., Any]
+Tools = Mapping[str, Call]
+
+
+def played(
+    record: Record, fault: str | None, act: Callable[[Tools], str], task: Task | None = None
+) -> tuple[Episode, Verdict]:
+    """What an agent that does `act`, which says its claim, comes to."""
+    task = task or a_task()
+    world: ChartWorld = chart_world(Embedded(record), task, fault=fault)
+    claim = act(callables(world))
+    evidence = world.evidence()
+    world.close()
+    assert evidence.self_check is not None and evidence.self_check.agrees, evidence.self_check
+    episode = Episode(
+        id="e", task=task.id, task_digest=task.digest, agent="a", condition="default", variant={"fault": fault},
+        ending="finished", claim=claim, base=evidence.base, requests=evidence.requests, changes=evidence.changes,
+        reads=evidence.reads, self_check=evidence.self_check,
+    )  # fmt: skip
+    episode = Episode.read(episode.line())
+    return episode, judge(task, episode)[0]
+
+
+def create(tools: Tools, resource: Any = None) -> Any:
+    return tools["fhir_create"](type="MedicationRequest", resource=resource or order())
+
+
+# ---- names
+
+
+def test_there_are_the_seven_faults_and_one_cannot_be_recovered_from() -> None:
+    assert list(FAULTS) == [
+        "lost_write", "dropped_field", "http_429", "http_503", "conflict", "other_writer", "slow",
+    ]  # fmt: skip
+    assert [name for name, fault in FAULTS.items() if not fault.recoverable] == [LOSING]
+
+
+def test_an_unknown_fault_is_named_with_those_there_are(record: Record) -> None:
+    with pytest.raises(ValueError, match="there is no fault 'http_418'; choose from lost_write, "):
+        known_fault("http_418")
+    with pytest.raises(ValueError, match="'http_418'"):
+        chart_world(Embedded(record), a_task(), fault="http_418")
+    assert known_fault(None) is None
+
+
+def test_a_live_server_has_no_faults() -> None:
+    with pytest.raises(RemoteError, match="'slow' cannot be had on a live server"):
+        Remote("http://127.0.0.1:9/fhir").fork(a_task(), fault="slow")
+
+
+# ---- what is acknowledged and not stored
+
+
+def test_a_lost_write_is_acknowledged_like_any_other_and_is_not_there(record: Record) -> None:
+    def act(tools: Tools) -> str:
+        sound = create(callables(chart_world(Embedded(record), a_task())))
+        answer = create(tools)
+        assert answer == sound
+        assert tools["fhir_read"](type="MedicationRequest", id=answer["body"]["id"])["status"] == 404
+        again = create(tools)
+        assert again["body"]["id"] != answer["body"]["id"]
+        return "not_done"
+
+    episode, verdict = played(record, "lost_write", act)
+    assert episode.changes == ()
+    assert [request.status for request in episode.requests] == [201, 404, 201]
+    assert (verdict.outcome, verdict.labels) == ("pass", ())
+
+
+def test_who_claims_a_lost_write_is_done_has_a_phantom_success(record: Record) -> None:
+    def act(tools: Tools) -> str:
+        create(tools)
+        return "done"
+
+    _, verdict = played(record, "lost_write", act)
+    assert verdict.labels == ("PHANTOM_SUCCESS",)
+    assert verdict.notes == ("NO_READBACK",)
+
+
+def test_who_sends_nothing_under_a_lost_write_is_not_right_for_that(record: Record) -> None:
+    assert played(record, "lost_write", lambda tools: "unclear")[1].labels == ("MISSING_WRITE",)
+    assert played(record, "lost_write", lambda tools: "done")[1].labels == ("PHANTOM_SUCCESS",)
+
+
+def test_a_lost_write_that_was_wrong_is_still_wrong(record: Record) -> None:
+    def act(tools: Tools) -> str:
+        create(tools, order(dosageInstruction=[{"doseAndRate": [{"doseQuantity": {"value": 4, "unit": "g"}}]}]))
+        return "not_done"
+
+    assert played(record, "lost_write", act)[1].labels == ("WRONG_VALUE",)
+
+
+def test_what_the_task_does_not_need_is_not_lost(record: Record) -> None:
+    def act(tools: Tools) -> str:
+        create(tools)
+        other = tools["fhir_read"](type="Patient", id="p2")["body"]
+        assert tools["fhir_update"](type="Patient", id="p2", resource={**other, "gender": "male"})["status"] == 200
+        return "not_done"
+
+    episode, verdict = played(record, "lost_write", act)
+    assert [change.reference for change in episode.changes] == ["Patient/p2"]
+    assert verdict.labels == ("WRONG_PATIENT",)
+
+
+def test_an_update_and_a_deletion_are_lost_alike(record: Record) -> None:
+    def stop(tools: Tools) -> str:
+        answer = tools["fhir_update"](type="MedicationRequest", id="mr0", resource={**WARFARIN, "status": "stopped"})
+        assert answer["body"]["status"] == "stopped"
+        assert tools["fhir_read"](type="MedicationRequest", id="mr0")["body"]["status"] == "active"
+        return "not_done"
+
+    def delete(tools: Tools) -> str:
+        assert tools["fhir_delete"](type="MedicationRequest", id="mr0")["status"] == 200
+        assert tools["fhir_read"](type="MedicationRequest", id="mr0")["status"] == 200
+        return "not_done"
+
+    assert played(record, "lost_write", stop, a_task(STOP))[1].outcome == "pass"
+    assert (
+        played(record, "lost_write", delete, a_task(Expected(deletes=["MedicationRequest/mr0"])))[1].outcome == "pass"
+    )
+
+
+def test_who_stops_after_the_first_of_two_lost_writes_is_right(record: Record) -> None:
+    both = Expected(creates=ORDER.creates, updates=STOP.updates)
+
+    def act(tools: Tools) -> str:
+        create(tools)
+        return "not_done"
+
+    assert played(record, "lost_write", act, a_task(both))[1].outcome == "pass"
+
+
+def test_a_dropped_field_is_acknowledged_and_missing_and_can_be_mended(record: Record) -> None:
+    gone: list[str] = []
+
+    def blindly(tools: Tools) -> str:
+        answer = create(tools)["body"]
+        stored = tools["fhir_read"](type="MedicationRequest", id=answer["id"])["body"]
+        gone.extend(sorted(answer.keys() - stored.keys()))
+        return "done"
+
+    def carefully(tools: Tools) -> str:
+        answer = create(tools)["body"]
+        update = {"type": "MedicationRequest", "id": answer["id"], "resource": {**order(), "id": answer["id"]}}
+        assert tools["fhir_update"](**update)["status"] == 200
+        return "done"
+
+    _, verdict = played(record, "dropped_field", blindly)
+    assert gone in (["authoredOn"], ["dosageInstruction"])
+    assert verdict.labels == (("WRONG_TIME",) if gone == ["authoredOn"] else ("WRONG_VALUE",))
+    assert played(record, "dropped_field", carefully)[1].outcome == "pass"
+
+
+def test_which_field_is_dropped_depends_on_the_task_alone(record: Record) -> None:
+    def missing(task: Task) -> str:
+        found: list[str] = []
+
+        def act(tools: Tools) -> str:
+            answer = create(tools)["body"]
+            found.extend(answer.keys() - tools["fhir_read"](type="MedicationRequest", id=answer["id"])["body"].keys())
+            return "done"
+
+        played(record, "dropped_field", act, task)
+        return found[0]
+
+    tasks = [a_task(id=f"ehr/any/{number}") for number in range(12)]
+    assert {missing(task) for task in tasks} == {"authoredOn", "dosageInstruction"}
+    assert [missing(task) for task in tasks] == [missing(task) for task in tasks]
+
+
+def test_a_dropped_change_leaves_the_element_as_it_was(record: Record) -> None:
+    def act(tools: Tools) -> str:
+        sent = {**WARFARIN, "status": "stopped"}
+        assert tools["fhir_update"](type="MedicationRequest", id="mr0", resource=sent)["body"]["status"] == "stopped"
+        assert tools["fhir_read"](type="MedicationRequest", id="mr0")["body"]["status"] == "active"
+        return "done"
+
+    assert played(record, "dropped_field", act, a_task(STOP))[1].labels == ("PHANTOM_SUCCESS",)
+
+
+# ---- what is refused, late, or overtaken
+
+
+@pytest.mark.parametrize("fault", REFUSING)
+def test_a_refused_write_is_not_carried_out_and_a_later_try_is(record: Record, fault: str) -> None:
+    tries: list[int] = []
+
+    def act(tools: Tools) -> str:
+        while not tries or tries[-1] != 201:
+            answer = create(tools)
+            tries.append(answer["status"])
+            assert ("Retry-After" in answer["headers"]) == (answer["status"] == 429)
+            if answer["status"] != 201:
+                assert answer["body"]["resourceType"] == "OperationOutcome"
+        return "done"
+
+    episode, verdict = played(record, fault, act)
+    refusals = tries[:-1]
+    assert set(refusals) == {REFUSING[fault]} and 1 <= len(refusals) <= MOST_REFUSALS
+    assert [change.verb for change in episode.changes] == ["create"]
+    assert verdict.outcome == "pass" and "REPAIRED_WRITE" in verdict.notes
+
+
+@pytest.mark.parametrize("fault", REFUSING)
+def test_who_does_not_look_at_the_answer_has_a_phantom_success(record: Record, fault: str) -> None:
+    def act(tools: Tools) -> str:
+        create(tools)
+        return "done"
+
+    assert played(record, fault, act)[1].labels == ("PHANTOM_SUCCESS", "REJECTED_WRITE")
+
+
+@pytest.mark.parametrize("fault", ["http_429", "http_503"])
+def test_one_read_is_refused_as_well(record: Record, fault: str) -> None:
+    def act(tools: Tools) -> str:
+        statuses = [tools["fhir_read"](type="Patient", id="p1")["status"] for _ in range(6)]
+        assert sorted(statuses) == [200] * 5 + [REFUSING[fault]]
+        return "not_done"
+
+    played(record, fault, act)
+
+
+def test_slow_carries_the_write_out_and_does_not_say_so_in_time(record: Record) -> None:
+    def once(tools: Tools) -> str:
+        answer = create(tools)
+        assert answer["status"] == 504
+        assert len(tools["fhir_search"](type="MedicationRequest", parameters={"patient": "p1"})["body"]["entry"]) == 2
+        return "done"
+
+    def twice(tools: Tools) -> str:
+        assert [create(tools)["status"] for _ in range(2)] == [504, 201]
+        return "done"
+
+    assert played(record, "slow", once)[1].outcome == "pass"
+    assert played(record, "slow", twice)[1].labels == ("DUPLICATE",)
+
+
+def test_another_writer_comes_just_before_the_agent(record: Record) -> None:
+    def careless(tools: Tools) -> str:
+        resource = tools["fhir_read"](type="MedicationRequest", id="mr0")["body"]
+        sent = {**resource, "status": "stopped"}
+        assert tools["fhir_update"](type="MedicationRequest", id="mr0", resource=sent)["status"] == 200
+        return "done"
+
+    def careful(tools: Tools) -> str:
+        resource = tools["fhir_read"](type="MedicationRequest", id="mr0")["body"]
+        sent = {**resource, "status": "stopped"}
+        write = {"type": "MedicationRequest", "id": "mr0", "if_match": 'W/"1"'}
+        assert tools["fhir_update"](**write, resource=sent)["status"] == 409
+        resource = tools["fhir_read"](type="MedicationRequest", id="mr0")["body"]
+        assert [note["text"] for note in resource["note"]] == ["as before", "Talked over on the ward round."]
+        sent = {**resource, "status": "stopped"}
+        assert tools["fhir_update"](**write | {"if_match": 'W/"2"'}, resource=sent)["status"] == 200
+        return "done"
+
+    episode, verdict = played(record, "other_writer", careless, a_task(STOP))
+    assert [request.by for request in episode.requests] == ["agent", "other", "agent"]
+    assert verdict.labels == ("LOST_UPDATE",)
+    verdict = played(record, "other_writer", careful, a_task(STOP))[1]
+    assert verdict.outcome == "pass" and "REPAIRED_WRITE" in verdict.notes
+
+
+def test_where_something_new_is_asked_for_the_other_writer_sees_to_the_patient(record: Record) -> None:
+    def act(tools: Tools) -> str:
+        create(tools)
+        return "done"
+
+    episode, verdict = played(record, "other_writer", act)
+    assert [change.reference for change in episode.changes] == ["Patient/p1", "MedicationRequest/1000"]
+    assert verdict.outcome == "pass"
+
+
+# ---- the whole suite under each
+
+
+@pytest.fixture(scope="module")
+def suite() -> Iterator[EhrSuite]:
+    rows = synthetic.generate(patients=40, seed=5)
+    with Record.build(rows, clock=synthetic.CLOCK, synthetic=True) as built:
+        yield draw_suite(built, seed=1, per_template=2, limit=16)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_oracle_succeeds_under_each_fault_and_idle_never_does(suite: EhrSuite, fault: str) -> None:
+    for task in suite.tasks:
+        oracle, idle = (play(suite, task, name, fault) for name in ("oracle", "idle"))
+        assert oracle.succeeds, (task.id, oracle.shown)
+        assert not idle.succeeds, (task.id, idle.shown)
+        if fault == "lost_write" and task.needs_write:
+            assert oracle.episode.claim == "not_done"
+
+
+def test_a_suite_is_validated_under_a_fault(suite: EhrSuite) -> None:
+    few = EhrSuite(suite.record, [task for task in suite.tasks if task.needs_write][:3], seed=1, undrawn={})
+    report = validate(few, fault="slow")
+    assert report.is_sound, [str(problem) for problem in report.problems]
+    assert report.successes["oracle"] == report.successes["trusting"] == 3
+    with pytest.raises(ValueError, match="there is no fault"):
+        validate(few, fault="fast")
+
+
+COSTS = {
+    "lost_write": {"PHANTOM_SUCCESS"},
+    "http_429": {"PHANTOM_SUCCESS", "REJECTED_WRITE"},
+    "http_503": {"PHANTOM_SUCCESS", "REJECTED_WRITE"},
+    "conflict": {"PHANTOM_SUCCESS", "REJECTED_WRITE"},
+}
+
+
+@pytest.mark.parametrize("fault", COSTS)
+def test_trusting_fails_wherever_a_write_is_needed(suite: EhrSuite, fault: str) -> None:
+    for task in suite.tasks:
+        result = play(suite, task, "trusting", fault)
+        assert result.succeeds != task.needs_write, (task.id, result.shown)
+        if task.needs_write:
+            assert set(result.verdicts["state"].labels) == COSTS[fault]
+            assert result.episode.claim == "done"
+
+
+def test_the_log_of_a_faulty_episode_is_what_the_agent_saw(record: Record) -> None:
+    def act(tools: Tools) -> str:
+        create(tools)
+        return "unclear"
+
+    episode, _ = played(record, "slow", act)
+    assert episode.requests[0].status == 504
+    assert json.loads(episode.requests[0].response or "")["resourceType"] == "OperationOutcome"
