@@ -43,6 +43,15 @@ class Written:
     rank: int = 0
 
 
+def _parsed(written: Written) -> dict[str, Any]:
+    """A body as its index sees it. What has no numbers or text that can be searched is found by its id alone."""
+    try:
+        resource: dict[str, Any] = orjson.loads(written.body)
+    except orjson.JSONDecodeError:  # a number beyond all measure, half a surrogate
+        return {"resourceType": written.type, "id": written.id}
+    return resource
+
+
 class Snapshot(NamedTuple):
     """The state of an overlay at one moment, for `restore`."""
 
@@ -131,7 +140,7 @@ class Overlay:
 
     def _index_new(self) -> None:
         for written in self._written[self._indexed :]:
-            resource = written.resource if written.resource is not None else orjson.loads(written.body)
+            resource = written.resource if written.resource is not None else _parsed(written)
             written.rows = self._index.add(written.number, resource)
             written.rank = rank(written.type, written.id, written.rows)
             written.resource = None

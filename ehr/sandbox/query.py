@@ -272,13 +272,14 @@ def _quantity_test(text: str) -> NumberTest:
     return NumberTest(prefix, value, unescaped(unit[0]) or None, unescaped(unit[1]))
 
 
+_LARGEST = 1.7e308
 _DECIMAL = re.compile(r"-?\d+(\.\d*)?([eE][+-]?\d{1,3})?", re.ASCII)
 
 
 def _decimal(text: str, whole: str) -> float:
     if _DECIMAL.fullmatch(text) is None:
         raise SearchError(400, f'HAPI-1940: Invalid date/time/quantity format: "{whole}"')
-    return float(text)
+    return max(-_LARGEST, min(_LARGEST, float(text)))  # more than that nothing has
 
 
 # ---- composites and places

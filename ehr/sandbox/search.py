@@ -59,7 +59,7 @@ def search(overlay: Overlay, type: str, parameters: Parameters) -> Found:
     criteria: list[Criterion] = []
     keys: list[SortKey] = []
     includes: list[Include] = []
-    for name, value in parameters:
+    for name, value in (tuple(map(_encodable, parameter)) for parameter in parameters):
         plain, _, modifier = name.partition(":")
         if plain == "_sort":
             keys += sort_keys(type, modifier, value)
@@ -73,6 +73,11 @@ def search(overlay: Overlay, type: str, parameters: Parameters) -> Found:
                 criteria.append(made)
     found = hits(overlay, type, evaluated(overlay, type, criteria), keys)
     return Found(overlay, type, len(found), found, tuple(includes))
+
+
+def _encodable(text: str) -> str:
+    """Text that UTF-8 can hold: half a surrogate becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def evaluated(overlay: Overlay, type: str, criteria: Sequence[Criterion]) -> Matches:
