@@ -263,3 +263,19 @@ def test_a_name_with_odd_characters(tmp_path: Path):
 def test_importing_the_sandbox_loads_no_numpy():
     code = "import ehr.sandbox, sys; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path):
+    code = f"""
+import resource
+from ehr.sandbox import Record, RecordError
+many = ({{"resourceType": "Patient", "id": f"p{{n}}", "name": [{{"text": "x" * 500}}]}} for n in range(2000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+try:
+    Record.build(many, {str(tmp_path / "r.record")!r}, clock={CLOCK!r}, synthetic=True)
+except RecordError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "cannot be written" in done.stdout
+    assert list(tmp_path.iterdir()) == []
