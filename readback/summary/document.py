@@ -146,6 +146,15 @@ class Seconds(Value):
     median: float | None
 
 
+class Share(Value):
+    """The share of one cell in all episodes that are in any, with its error between repositories."""
+
+    rate: float | None
+    ci95_cluster: Interval | None
+    clusters: int
+    why: str | None
+
+
 class Cells(Value):
     """Correct or incorrect by grounded or ungrounded, and what is in none of them; no refusal is in `vacuous`."""
 
@@ -156,6 +165,7 @@ class Cells(Value):
     refusal: int
     vacuous: int
     unscored: int
+    shares: dict[str, Share]
 
 
 class PaperCells(Value):

@@ -17,10 +17,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
+from harness.stats import clustered
 from harness.stats.differences import Changed, difference_in_differences
 from harness.values import canonical
-from readback.summary.document import Cells, CounterfactualDifference, GroupChange, PaperCells, Quadrants
+from readback.summary.document import Cells, CounterfactualDifference, GroupChange, PaperCells, Quadrants, Share
 from readback.summary.ledger import Entry, variant_of
 
 CONTAINS_TRUTH = "CONTAINS_TRUTH"
@@ -111,9 +113,24 @@ def _group(changed: Changed) -> GroupChange:
     )
 
 
-def _counts(entries: Iterable[Entry]) -> dict[str, int]:
-    found = Counter(cell_of(entry) for entry in entries)
-    return {cell: found[cell] for cell in _CELLS}
+def _counts(entries: Iterable[Entry]) -> dict[str, Any]:
+    """How many entries are in each cell, and its share of those that are in any."""
+    cells = [(entry.task.cluster, cell_of(entry)) for entry in entries]
+    found = Counter(cell for _, cell in cells)
+    scored = [(cluster, cell) for cluster, cell in cells if cell != "unscored"]
+    return {
+        **{cell: found[cell] for cell in _CELLS},
+        "shares": {cell: _share(scored, cell) for cell in _CELLS if cell != "unscored"},
+    }
+
+
+def _share(scored: Sequence[tuple[str, str]], cell: str) -> Share:
+    counts: dict[str, tuple[int, int]] = {}
+    for cluster, one in scored:
+        inside, all_ = counts.get(cluster, (0, 0))
+        counts[cluster] = (inside + (one == cell), all_ + 1)
+    found = clustered(counts)
+    return Share(rate=found.value, ci95_cluster=found.ci95, clusters=found.clusters, why=found.why)
 
 
 def _of_cell(entry: Entry, true: set[str], false: set[str]) -> bool | None:

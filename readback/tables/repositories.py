@@ -99,6 +99,7 @@ def _quadrants(rows: Sequence[Row], suffix: str) -> Grid:
         *((Column(f"{name}*", keep=5), paper(name)) for name in ("CG", "CU", "IG", "IU")),
     ]
     notes = (
+        "In brackets: the share in %, 95 % by the error between repositories.",
         "C correct, I incorrect; G grounded, U ungrounded. Refusals and other answers that name nothing are in none.",
         "*: by the study's own rules: correct if every entity of the truth is contained, refusals grounded.",
     )
@@ -112,8 +113,15 @@ def _of_bucket(rows: Sequence[Row], bucket: str, suffix: str) -> Grid:
 
 def _cells(of: Callable[[Row], Cells | None]) -> list[tuple[Column, Cell]]:
     def cell(name: str) -> Cell:
-        return lambda row: str(getattr(found, name)) if (found := of(row)) else NONE
+        return lambda row: _with_interval(found, name) if (found := of(row)) else NONE
 
     names = {"CG": "CG", "CU": "CU", "IG": "IG", "IU": "IU", "refusal": "Refusal", "vacuous": "Vacuous"}
     shown = [(Column(header), cell(name)) for name, header in names.items()]
     return [*shown, (Column("Unscored", keep=1), cell("unscored"))]
+
+
+def _with_interval(cells: Cells, name: str) -> str:
+    """The count, and where it can be estimated, the interval of its share."""
+    share = cells.shares.get(name)
+    count = str(getattr(cells, name))
+    return f"{count} ({interval(share.ci95_cluster)})" if share is not None and share.ci95_cluster else count

@@ -1,7 +1,5 @@
 """`readback repos` and `readback run repoqa` as a user types them, without a network."""
 
-# ruff: noqa: E501
-
 from __future__ import annotations
 
 import json

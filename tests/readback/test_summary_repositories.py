@@ -71,7 +71,7 @@ def test_every_episode_is_in_one_cell_and_refusals_are_no_vacuous_ones() -> None
     expected = {"CG": 1, "CU": 1, "IG": 1, "IU": 1, "refusal": 1, "vacuous": 1, "unscored": 1}
     assert {name: getattr(quadrants, name) for name in expected} == expected
     assert list(quadrants.by_bucket) == ["high", "low"]
-    assert quadrants.by_bucket["low"].model_dump() == {
+    assert quadrants.by_bucket["low"].model_dump(exclude={"shares"}) == {
         **dict.fromkeys(expected, 0),
         "refusal": 1,
         "vacuous": 1,
@@ -80,6 +80,19 @@ def test_every_episode_is_in_one_cell_and_refusals_are_no_vacuous_ones() -> None
     rate = summary.rows[0].lenses["grounding"]
     assert (rate.passed, rate.fail, rate.vacuous, rate.unscored) == (2, 2, 2, 1)
     assert rate.cluster == "repository"
+
+
+def test_shares_have_the_error_between_repositories() -> None:
+    tasks = [task(number, repository) for repository in "abcd" for number in range(5)]
+    cells = {"a": "CG", "b": "CU", "c": "CU", "d": "?"}
+    quadrants = summary_of(tasks, [played(one, cells[str(one.cluster)]) for one in tasks]).rows[0].quadrants
+    assert quadrants is not None
+    share = quadrants.shares["CG"]
+    assert (share.rate, share.clusters) == (pytest.approx(1 / 3), 3)
+    # Residuals by repository: 10/3, -5/3, -5/3; se = sqrt(3/2 * (100 + 25 + 25) / 9) / 15; t on 2 is 4.303.
+    se = (1.5 * 150 / 9) ** 0.5 / 15
+    assert share.ci95_cluster == (0.0, pytest.approx(min(1.0, 1 / 3 + 4.302653 * se)))
+    assert quadrants.shares["IG"].rate == 0.0 and quadrants.shares["IG"].ci95_cluster is None
 
 
 def test_by_the_studys_own_rules_refusals_are_grounded_and_containment_is_right() -> None:
