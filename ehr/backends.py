@@ -52,6 +52,11 @@ class Backend(Protocol):
         """Whether raw requests can be executed again on a fresh fork."""
         ...
 
+    @property
+    def address(self) -> str:
+        """Where it is reached, or where its forks believe themselves to be."""
+        ...
+
     def fork(self, task: Task, *, validation: str = "hapi", fault: str | None = None) -> Fork:
         """A fork for one episode of the task: the record with the task's setup, at the task's clock.
 
@@ -66,10 +71,10 @@ BASE = "http://fhir.hospital.example/fhir"
 
 @dataclass(frozen=True)
 class Embedded:
-    """Forks of a record in this process. `base` is the address that they believe themselves to be at."""
+    """Forks of a record in this process. `address` is where they believe themselves to be."""
 
     record: Record
-    base: str = BASE
+    address: str = BASE
     repeatable: bool = True
 
     def fork(self, task: Task, *, validation: str = "hapi", fault: str | None = None) -> Fork:
@@ -77,5 +82,5 @@ class Embedded:
         from ehr.faults import known_fault, with_fault
 
         known = known_fault(fault)
-        fork = self.record.fork(task.setup, clock=task.clock, validation=validation, base=self.base)
+        fork = self.record.fork(task.setup, clock=task.clock, validation=validation, base=self.address)
         return fork if known is None else with_fault(fork, task, known)

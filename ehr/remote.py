@@ -54,6 +54,11 @@ class Remote:
         self.base, self.timeout = base.rstrip("/"), timeout
         self._turn = threading.Lock()
 
+    @property
+    def address(self) -> str:
+        """The server's address."""
+        return self.base
+
     def fork(self, task: Task, *, validation: str = "hapi", fault: str | None = None) -> RemoteFork:
         """An episode on the server, once the one before it is closed. Its clock is the server's, not the task's.
 

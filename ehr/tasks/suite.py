@@ -74,6 +74,7 @@ class EhrSuite:
     def about(self) -> Mapping[str, Any]:
         """For `run.json`: the record, the seed, and what could not be drawn."""
         record = {"hash": self.record.hash, "clock": self.record.clock, "synthetic": self.record.synthetic}
+        record |= {} if self.backend is None else {"server": self.backend.address}
         return {"record": record, "seed": self.seed, "undrawn": self.undrawn}
 
     def world(self, task: Task, variant: Mapping[str, Any], *, base: str | None = None) -> ChartWorld:

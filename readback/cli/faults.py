@@ -13,6 +13,7 @@ from readback.cli.ending import INCOMPLETE, USAGE
 from readback.cli.output import note
 
 SENTENCES = (
+    "ehr.remote.RemoteError",
     "ehr.sandbox.storage.RecordError",
     "ehr.verify.cases.CaseError",
     "harness.cache.CacheError",

@@ -46,7 +46,17 @@ class EhrSource:
 
     @contextmanager
     def open(self, choices: Choices) -> Iterator[Suite]:
-        """The suite over the record that was chosen, else over the default one."""
+        """The suite over the record that was chosen, else over the default one; or on a live server."""
+        if choices.server is not None:
+            from ehr.remote import Remote
+            from ehr.remote_record import fetched
+
+            choices.say(f"copying what {choices.server} holds, to draw tasks from it")
+            with fetched(choices.server, choices.progress) as record:
+                suite = _drawn(record, choices)
+                suite.backend = Remote(choices.server)
+                yield suite
+            return
         with _record(choices) as record:
             yield _drawn(record, choices)
 
