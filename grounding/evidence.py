@@ -48,6 +48,7 @@ class FileRead:
         self._first_line = shown.first_line
         self._cache = cache
         self._folded: str | None = None
+        self._source: Source | None = None
 
     def says(self, key: str) -> bool:
         """Whether the folded name stands anywhere in the text: only then is it worth reading what is defined."""
@@ -58,9 +59,9 @@ class FileRead:
     @property
     def source(self) -> Source | None:
         """What the text defines; None where that is nothing, or not known."""
-        if self._language is None:
-            return None
-        return read_source(self.text, self._language, self._first_line, self._cache)
+        if self._source is None and self._language is not None:
+            self._source = read_source(self.text, self._language, self._first_line, self._cache)
+        return self._source
 
     @property
     def is_cut(self) -> bool:

@@ -42,7 +42,6 @@ _ENDLESS = re.compile(rf"(?:(?:[^\w\s'\"#\\]|\b(?:{'|'.join(keyword.kwlist)})\b)
 _SAYS_DEFINED = re.compile(r"\b(?:def|class)[ \t]+([^\W\d]\w*)")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _NAME = re.compile(r"[^\W\d]\w*")
-_UNREADABLE = str.maketrans({"\0": " ", "\ufeff": " "})
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 
 _QUERY = """
@@ -67,7 +66,7 @@ class Python:
         """What `text` defines. See the module."""
         if len(_CONTROL.findall(text)) > _NOT_TEXT * len(text):
             return Definitions((), {})
-        clean = _LONE_RETURN.sub("\n", text.translate(_UNREADABLE))
+        clean = _LONE_RETURN.sub("\n", text.replace("\0", " ").replace("\ufeff", " "))
         tree = _parse(clean) if len(clean) <= LONGEST else None
         if tree is not None and not tree.root_node.has_error:
             return _Reading(tree, clean, len(clean)).definitions(())
