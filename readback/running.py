@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from harness.agent import Agent
     from harness.cache import Cache
     from harness.limits import Budget
+    from harness.models.model import Model
+    from harness.prices import Prices
     from harness.suite import Suite
 
 VARIANT: Mapping[str, Any] = {"validation": "hapi", "fault": None, "protocol": "tools"}
@@ -27,7 +29,7 @@ VARIANT: Mapping[str, Any] = {"validation": "hapi", "fault": None, "protocol": "
 
 CacheMode = Literal["off", "use", "only"]
 
-_PROVIDERS = ("openai", "anthropic")
+PROVIDERS = ("openai", "anthropic")
 NO_KEYS = {"OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none"}
 """An environment for agents that will not be asked."""
 _FORMS = tuple(form.name for form in AGENT_FORMS)
@@ -75,7 +77,7 @@ def agents_of(
     what says in one sentence why an agent cannot be made.
     """
     names = options.agents or tuple(baselines_of(source, options.faults))
-    providers = sorted({name.partition(":")[0] for name in names} & set(_PROVIDERS))
+    providers = sorted({name.partition(":")[0] for name in names} & set(PROVIDERS))
     if options.base_url and len(providers) != 1:
         raise SettingError(
             f"the base URL {options.base_url!r} is for the models of one provider, and"
@@ -138,41 +140,64 @@ def _agent(
         from harness.program import SECONDS, load_program
 
         return load_program(name, seconds=options.seconds or SECONDS)
-    if kind in _PROVIDERS and colon and rest:
-        return _model(kind, rest, options, budget, environment)
-    if kind in (*_PROVIDERS, "python"):
+    if kind in PROVIDERS and colon and rest:
+        return _model(name, options, budget, environment)
+    if kind in (*PROVIDERS, "python"):
         raise SettingError(f"{name!r} is no agent; write {' or '.join(_FORMS)}")
     raise UnknownNameError("agent", name, baselines, f"or write {' or '.join(_FORMS)}")
 
 
-def _model(provider: str, rest: str, options: Options, budget: Budget, environment: Mapping[str, str]) -> Agent:
+def _model(name: str, options: Options, budget: Budget, environment: Mapping[str, str]) -> Agent:
     from harness.limits import Limits
     from harness.loop import ModelAgent
-    from harness.models.anthropic import anthropic_model
-    from harness.models.exchange import Exchange
-    from harness.models.openai import openai_model
     from harness.prices import read_prices
 
-    model, question, settings = rest.partition("?")
-    make = openai_model if provider == "openai" else anthropic_model
-    exchange = Exchange(cache=_replies(options.cache))
-    given = _settings(settings, f"{provider}:{rest}") if question else {}
-    prices = read_prices(options.prices, environment=environment)
+    model = model_named(
+        name,
+        base_url=options.base_url,
+        replies=kept_replies(options.cache),
+        prices=read_prices(options.prices, environment=environment),
+        environment=environment,
+    )
     limits = Limits()
     limits = Limits(
         turns=options.max_turns or limits.turns, tokens=options.max_tokens, seconds=options.seconds or limits.seconds
     )
-    return ModelAgent(
-        make(
-            model, base_url=options.base_url, options=given, prices=prices, exchange=exchange, environment=environment
-        ),
-        limits=limits,
-        budget=budget,
-        label=f"{provider}:{rest}" if question else None,
+    return ModelAgent(model, limits=limits, budget=budget, label=name if "?" in name else None)
+
+
+def model_named(
+    name: str,
+    *,
+    base_url: str | None,
+    replies: Cache | None,
+    prices: Prices,
+    environment: Mapping[str, str] = os.environ,
+) -> Model:
+    """The model `openai:MODEL` or `anthropic:MODEL`, with the settings behind a `?`.
+
+    Raises `SettingError` for a setting that is none, and `ModelSetupError`.
+    """
+    from harness.models.anthropic import anthropic_model
+    from harness.models.exchange import Exchange
+    from harness.models.openai import openai_model
+
+    provider, _, rest = name.partition(":")
+    model, question, settings = rest.partition("?")
+    make = openai_model if provider == "openai" else anthropic_model
+    given = settings_in(settings, name) if question else {}
+    return make(
+        model,
+        base_url=base_url,
+        options=given,
+        prices=prices,
+        exchange=Exchange(cache=replies),
+        environment=environment,
     )
 
 
-def _settings(text: str, name: str) -> dict[str, Any]:
+def settings_in(text: str, name: str) -> dict[str, Any]:
+    """The settings behind the `?` of a name: `temperature=0&seed=1`. Raises `SettingError`."""
     settings: dict[str, Any] = {}
     for part in text.split("&"):
         key, equals, value = part.partition("=")
@@ -185,7 +210,8 @@ def _settings(text: str, name: str) -> dict[str, Any]:
     return settings
 
 
-def _replies(mode: CacheMode) -> Cache | None:
+def kept_replies(mode: CacheMode) -> Cache | None:
+    """Where the replies of models are kept; None where they are not. Raises `CacheError`."""
     from harness.cache import Cache, CacheError
 
     if mode == "off":
