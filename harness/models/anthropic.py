@@ -177,6 +177,7 @@ def _read(body: Mapping[str, Any], price: Price | None, *, is_kept: bool) -> Rep
         stop=_STOPS.get(str(body.get("stop_reason")), "ended"),
         usage=Usage(input=tokens.input, output=tokens.output, cached=tokens.cached, calls=1, cost_usd=cost),
         billed_usd=0.0 if is_kept else cost,
+        is_kept=is_kept,
         message=blocks,
     )
 

@@ -50,7 +50,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A turn of the model. `usage` is of this one call; `billed_usd` is 0 where the cache answered.
+    """A turn of the model. `usage` is of this one call; `billed_usd` is 0 where the cache answered (`is_kept`).
 
     `message` is the provider's own form of the reply, to be given back as it came (reasoning included).
     """
@@ -60,6 +60,7 @@ class Reply:
     stop: Stop = "ended"
     usage: Usage = field(default_factory=lambda: Usage(calls=1))
     billed_usd: float | None = 0.0
+    is_kept: bool = False
     message: Any = None
 
     @property

@@ -175,6 +175,7 @@ def _read(body: Mapping[str, Any], price: Price | None, *, is_kept: bool, turn: 
         stop=_stop(choice.get("finish_reason"), is_refusal=bool(refusal) and not asked),
         usage=Usage(input=tokens.input, output=tokens.output, cached=tokens.cached, calls=1, cost_usd=cost),
         billed_usd=0.0 if is_kept else cost,
+        is_kept=is_kept,
         message={key: message[key] for key in _REASONING if message.get(key)},
     )
 
