@@ -75,7 +75,7 @@ class Amount:
             named = unit if isinstance(unit, str) and is_ucum(unit) else None
         comparator = quantity.get("comparator")
         shown = " ".join(str(part) for part in (comparator, quantity.get("value"), unit or code) if part is not None)
-        return cls(value, named, comparator if isinstance(comparator, str) else None, shown)
+        return cls(value, named, None if comparator is None else str(comparator), shown)
 
 
 Comparison = Literal["equal", "unit", "value"]

@@ -44,6 +44,8 @@ BROKEN = [
     "status > 5",  # breaks wherever there is a status
     "status + 1",
     "status.length() > 'a'",
+    "dosageInstruction.text > 5",  # also deeper
+    "dosageInstruction.timing.repeat.count > 'a'",
     "a" * 5000,
     "(" * 3000 + "true" + ")" * 3000,
     ".".join(["a"] * 1500),

@@ -251,6 +251,7 @@ def test_a_missing_unconvertible_or_only_wrong_unit_is_wrong_unit(body: Body) ->
         _amount(value=2.00000001, unit="g"),
         _amount(value=2, unit="g", comparator="<"),  # another quantity
         _amount(value=2, unit="g", comparator=">="),
+        _amount(value=2, unit="g", comparator=5),
         _amount(unit="g", system=UCUM, code="g"),  # a unit without value
         _amount(value="2", unit="g"),
         _amount(value=True, unit="g"),
@@ -304,6 +305,9 @@ def test_a_tolerance_is_absolute_in_the_expected_unit_with_both_ends_inside(
     )
     body = json.dumps(potassium()).replace('"value": 3.1', f'"value": {value}')
     assert labels(expected, body) == outcome
+    chart = Chart()
+    chart.create(body)
+    assert finding(state(chart, expected), "creates[0].value").expected == "3.1 mmol/L ± 0.1"
     milli = json.dumps(potassium(valueQuantity=amount(0, "umol/L")))
     assert labels(expected, milli.replace('"value": 0', f'"value": {Decimal(value) * 1000}')) == outcome
 

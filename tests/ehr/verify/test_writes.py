@@ -48,6 +48,10 @@ def test_what_writes_nothing_is_no_write() -> None:
         method, path = address.split(" ")
         chart.refuse(method, path, order(), 200)
     chart.refuse("POST", "/", order(), 400)  # no Bundle
+    bundle = {"entry": [{"request": {"method": "POST", "url": "Patient"}, "resource": order()}]}
+    chart.refuse("POST", "/", {"resourceType": "Parameters", **bundle}, 200)
+    chart.refuse("PUT", "/", {"resourceType": "Bundle", **bundle}, 200)
+    chart.refuse("POST", "/", "[]", 200)
     assert writes(chart.episode()) == []
 
 
