@@ -61,7 +61,7 @@ class Catalog(Value):
 
 def catalog_of(repository: str, index: Index, *, is_renamed: bool = False) -> Catalog:
     """The catalog of a tree. `is_renamed`: it is a counterfactual, of which nothing is renamed again."""
-    words = {} if is_renamed else names_of(repository, index.layout, index, 0).words
+    words = {} if is_renamed else names_of(repository, index.layout, index, 0, check=False).words
     return Catalog(
         entries=tuple(_entry(symbol, index, is_renamed or symbol.name in words) for symbol in index.once),
         own=index.layout.own,

@@ -149,8 +149,11 @@ class Names:
         return joint.join(part.capitalize() for part in parts)
 
 
-def names_of(repository: str, layout: Layout, index: Index, seed: int) -> Names:
-    """The names of a repository's counterfactual. The same tree and seed give the same names."""
+def names_of(repository: str, layout: Layout, index: Index, seed: int, *, check: bool = True) -> Names:
+    """The names of a repository's counterfactual. The same tree and seed give the same names.
+
+    Raises `ValueError` where two words would become one, unless only what is renamed is asked for (`check`).
+    """
     files = _parsed(layout)
     tree = Tree(layout.modules, _bound(files, layout))
     uses = _uses(files, layout, tree)
@@ -174,7 +177,8 @@ def names_of(repository: str, layout: Layout, index: Index, seed: int) -> Names:
     parts = aliases[_plain(repository)]
     new_repository = "-".join(parts) if re.search(r"[-_.]", repository) else "".join(parts)
     names = Names(repository, new_repository, renamed, modules, aliases, outside, tree)
-    _refuse_collisions(names, words)
+    if check:
+        _refuse_collisions(names, words)
     return names
 
 
