@@ -30,7 +30,9 @@ def summarise(
     """The summary of a run. `about` is its `run.json`, `run` the name it is shown under (its folder).
 
     Of `about` it takes `suite`, `suite_digest`, `record`, `seed` and `planned` (the number of episodes; where it is not
-    said, and of `sessions`, as many as there are). Raises `LedgerError` where tasks and episodes do not belong together.
+    said, and of `sessions`, as many as there are).
+
+    Raises `LedgerError` where tasks and episodes do not belong together.
     """
     return summary_of_ledger(about, read_ledger(tasks, episodes, verdicts), run=run)
 
