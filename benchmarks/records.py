@@ -28,7 +28,7 @@ from typing import Any
 from ehr.sandbox.definitions import parameters
 from ehr.sandbox.overlay import Overlay
 from ehr.sandbox.record import Record
-from ehr.sandbox.search import search
+from ehr.sandbox.searching.search import search
 
 CLOCK = "2023-11-13T10:15:00+00:00"
 FULL = 785_207

@@ -38,7 +38,7 @@ def default_record(progress: Progress | None = None, *, say: Say = lambda senten
     Raises `DefaultRecordError`.
     """
     from ehr.sandbox import Record
-    from ehr.sandbox.storage import RecordError
+    from ehr.sandbox.store.storage import RecordError
     from ehr.tasks import synthetic
 
     path = cache_folder() / "records" / f"synthetic-{_made_of()[:16]}.record"
@@ -68,7 +68,7 @@ def of_resources(progress: Progress | None) -> Progress | None:
 
 def _made_of() -> str:
     """The digest of the generator's source, its default arguments and the file's format."""
-    from ehr.sandbox.storage import VERSION
+    from ehr.sandbox.store.storage import VERSION
     from ehr.tasks import synthetic
 
     made_of = hashlib.sha256(repr((VERSION, synthetic.PATIENTS, synthetic.SEED, synthetic.CLOCK)).encode())

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from ehr.sandbox.build import rank
-from ehr.sandbox.index import IntArray, MemoryIndex, no_rows
+from ehr.sandbox.parameters.searchparams import Rows, program, references
+from ehr.sandbox.parameters.values import split_reference, stored_date
 from ehr.sandbox.record import Record
-from ehr.sandbox.searchparams import Rows, program, references
-from ehr.sandbox.storage import TypeRows
-from ehr.sandbox.values import split_reference, stored_date
+from ehr.sandbox.store.build import rank
+from ehr.sandbox.store.index import IntArray, MemoryIndex, no_rows
+from ehr.sandbox.store.storage import TypeRows
 
 __all__ = ["Overlay", "Snapshot", "Written"]
 
@@ -201,7 +201,7 @@ class Overlay:
 
     def referrers(self, type: str, id: str) -> Iterator[tuple[str, str, str]]:
         """Every resource that refers to this one in an element with a search parameter: type, id and path."""
-        from ehr.sandbox.including import referring_to
+        from ehr.sandbox.searching.including import referring_to
 
         for found_type, found_id in dict.fromkeys(referring_to(self, (type, id))):
             body = self.get(found_type, found_id)

@@ -19,11 +19,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 from weakref import finalize
 
-from ehr.sandbox.build import Progress, build
 from ehr.sandbox.definitions import compartment, parameters
-from ehr.sandbox.index import union
-from ehr.sandbox.storage import RecordError, RecordFile
-from ehr.sandbox.stored import StoredIndex
+from ehr.sandbox.store.build import Progress, build
+from ehr.sandbox.store.index import union
+from ehr.sandbox.store.storage import RecordError, RecordFile
+from ehr.sandbox.store.stored import StoredIndex
 
 if TYPE_CHECKING:
     from ehr.sandbox.fork import Fork

@@ -85,7 +85,7 @@ def import_(
 ) -> None:
     """Import resources from files: all of them, or none."""
     from ehr.sandbox import Record
-    from ehr.sandbox.load import load
+    from ehr.sandbox.files.load import load
     from readback.records import of_resources
     from readback.visible import in_line
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ehr.sandbox.compartments import compartment_of, everything, in_compartment
 from ehr.sandbox.definitions import parameters
 from ehr.sandbox.overlay import Overlay
 from ehr.sandbox.record import Record
-from ehr.sandbox.search import SearchError, search
+from ehr.sandbox.searching.compartments import compartment_of, everything, in_compartment
+from ehr.sandbox.searching.search import SearchError, search
 from tests.ehr.sandbox.randomfhir import IDS, random_resource
 from tests.ehr.sandbox.scan import scan, targets
 from tests.ehr.sandbox.test_search import a_query, both, dated, found, hits, view

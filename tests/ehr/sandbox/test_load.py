@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from ehr.sandbox import sources
-from ehr.sandbox.export import export_bundle, export_ndjson
-from ehr.sandbox.load import load
+from ehr.sandbox.files import sources
+from ehr.sandbox.files.export import export_bundle, export_ndjson
+from ehr.sandbox.files.load import load
 from ehr.sandbox.record import Record
-from ehr.sandbox.storage import RecordError
+from ehr.sandbox.store.storage import RecordError
 from tests.support import shared
 
 CLOCK = "2026-01-15T10:15:00+00:00"

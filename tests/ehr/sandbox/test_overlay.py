@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ehr.sandbox.overlay import Overlay
 from ehr.sandbox.record import Record
-from ehr.sandbox.search import search
+from ehr.sandbox.searching.search import search
 
 CLOCK = "2026-01-15T10:15:00+00:00"
 

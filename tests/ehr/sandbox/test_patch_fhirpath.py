@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ehr.sandbox.body import compact, tree_of
-from ehr.sandbox.outcome import RefusedError
-from ehr.sandbox.patch_fhirpath import fhirpath_patch
-from ehr.sandbox.places import PathError, find
+from ehr.sandbox.rest.outcome import RefusedError
+from ehr.sandbox.writing.patch_fhirpath import fhirpath_patch
+from ehr.sandbox.writing.places import PathError, find
 
 PATIENT: dict[str, Any] = {
     "resourceType": "Patient",

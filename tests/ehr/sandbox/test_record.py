@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ehr.sandbox import Record, RecordError
-from ehr.sandbox.storage import VERSION
+from ehr.sandbox.store.storage import VERSION
 from tests.ehr.sandbox.randomfhir import random_resource
 
 CLOCK = "2026-01-15T10:15:00+00:00"

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ehr.sandbox.definitions import Parameter, parameters, resource_types
-from ehr.sandbox.load import load
+from ehr.sandbox.files.load import load
 from ehr.sandbox.overlay import Overlay
 from ehr.sandbox.record import Record
-from ehr.sandbox.search import SearchError, search
+from ehr.sandbox.searching.search import SearchError, search
 from tests.ehr.sandbox import randomfhir
 from tests.ehr.sandbox.randomfhir import random_resource
 from tests.ehr.sandbox.scan import below, extract, in_order, rows, scan

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ehr.sandbox.definitions import parameters
-from ehr.sandbox.latest import lastn
-from ehr.sandbox.search import SearchError, search
+from ehr.sandbox.searching.latest import lastn
+from ehr.sandbox.searching.search import SearchError, search
 from tests.ehr.sandbox.randomfhir import random_resource
 from tests.ehr.sandbox.test_search import view
 

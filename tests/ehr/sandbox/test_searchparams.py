@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ehr.sandbox.definitions import parameters, resource_types
-from ehr.sandbox.expressions import compiled, getter
-from ehr.sandbox.searchparams import DECEASED, program, references
-from ehr.sandbox.values import EARLIEST, LAST_DAY, LATEST, Span, stored_date
+from ehr.sandbox.parameters.expressions import compiled, getter
+from ehr.sandbox.parameters.searchparams import DECEASED, program, references
+from ehr.sandbox.parameters.values import EARLIEST, LAST_DAY, LATEST, Span, stored_date
 from tests.ehr.sandbox.randomfhir import random_resource
 from tests.support import shared
 
@@ -252,6 +252,6 @@ def test_the_paths_of_references_are_plain():
 
 
 def references_of(type: str) -> Any:
-    from ehr.sandbox.searchparams import _reference_paths
+    from ehr.sandbox.parameters.searchparams import _reference_paths
 
     return _reference_paths(type)

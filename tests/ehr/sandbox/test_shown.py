@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ehr.sandbox.record import Record
-from ehr.sandbox.subsetting import SUBSETTED
+from ehr.sandbox.searching.subsetting import SUBSETTED
 from tests.ehr.sandbox.talk import BEN, CLOCK, WARD, Talk
 
 WHOLE, GENDER = ["active", "gender", "maritalStatus", "name"], ["gender"]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from ehr.sandbox.latest import lastn
 from ehr.sandbox.overlay import Overlay
-from ehr.sandbox.search import SearchError
-from ehr.sandbox.subsetting import SUBSETTED, subsetted
+from ehr.sandbox.searching.latest import lastn
+from ehr.sandbox.searching.search import SearchError
+from ehr.sandbox.searching.subsetting import SUBSETTED, subsetted
 from tests.ehr.sandbox.test_search import both
 
 EXTENSION = [{"url": "http://e", "valueString": "x"}]

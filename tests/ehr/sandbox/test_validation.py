@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from ehr.sandbox.body import parse, parse_object
+from ehr.sandbox.intake.models import objections
+from ehr.sandbox.intake.validation import problems
 from ehr.sandbox.record import Record
-from ehr.sandbox.validation import problems
-from ehr.sandbox.validation_models import objections
 from tests.ehr.sandbox.talk import CLOCK, WARD, Talk
 from tests.support import shared
 

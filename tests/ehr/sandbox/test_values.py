@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ehr.sandbox.values import (
+from ehr.sandbox.parameters.values import (
     DAY_MS,
     Span,
     folded,

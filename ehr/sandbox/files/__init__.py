@@ -1,0 +1,1 @@
+"""Files of resources: Bundles and NDJSON in, NDJSON and Bundles out, bytes kept."""

@@ -1,0 +1,1 @@
+"""What becomes of a body before it is stored: HAPI's parser, and validation."""

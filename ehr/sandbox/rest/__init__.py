@@ -1,0 +1,1 @@
+"""HTTP in and out: which address means what, answers, pages, history, operations."""

@@ -1,0 +1,1 @@
+"""A record's file: built once from resources, its index, and reading it."""

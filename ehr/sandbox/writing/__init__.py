@@ -1,0 +1,1 @@
+"""Writes: create, update, patch, delete, transactions, references, versions."""
