@@ -16,7 +16,7 @@ Counting rules:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from harness.stats import clustered
@@ -125,7 +125,7 @@ def _counts(entries: Iterable[Entry]) -> dict[str, Any]:
 
 
 def _share(scored: Sequence[tuple[str, str]], cell: str) -> Share:
-    counts: dict[str, tuple[int, int]] = {}
+    counts: dict[Hashable, tuple[int, int]] = {}
     for cluster, one in scored:
         inside, all_ = counts.get(cluster, (0, 0))
         counts[cluster] = (inside + (one == cell), all_ + 1)
