@@ -14,7 +14,7 @@ from readback.cli.output import note
 
 SENTENCES = (
     "ehr.remote.RemoteError",
-    "ehr.sandbox.storage.RecordError",
+    "ehr.sandbox.store.storage.RecordError",
     "ehr.verify.cases.CaseError",
     "harness.cache.CacheError",
     "harness.models.model.ModelSetupError",

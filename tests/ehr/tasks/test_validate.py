@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ehr.sandbox import Record
-from ehr.sandbox.load import load
+from ehr.sandbox.files.load import load
 from ehr.tasks import synthetic
 from ehr.tasks.chart import Chart
 from ehr.tasks.suite import EhrSuite, draw_suite
