@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ehr.backends import Fork
     from ehr.sandbox.fork import Fork as SandboxFork
     from ehr.sandbox.state import Change, Storing
-    from ehr.sandbox.writing.versions import Key, Version
+    from ehr.sandbox.versions import Key, Version
     from ehr.verify.expected import Expected
     from harness.task import Task
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ehr.sandbox.body import pretty
 from ehr.sandbox.http import Exchange, Request, Response
-from ehr.sandbox.rest.outcome import issue, outcome
+from ehr.sandbox.outcome import issue, outcome
 from ehr.sandbox.rest.rendering import finished
 from ehr.sandbox.rest.server import Server
 from ehr.sandbox.state import Change, State, Storing, Write

@@ -17,7 +17,7 @@ import orjson
 
 from ehr.sandbox.body import compact, same_content, tree_of
 from ehr.sandbox.overlay import Overlay
-from ehr.sandbox.writing.versions import Key, Version, Versions
+from ehr.sandbox.versions import Key, Version, Versions
 
 if TYPE_CHECKING:
     from ehr.sandbox.record import Record

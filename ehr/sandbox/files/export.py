@@ -16,7 +16,7 @@ from typing import IO, Literal, cast
 
 import orjson
 
-from ehr.sandbox.intake.jsontext import one_line
+from ehr.sandbox.jsontext import one_line
 from ehr.sandbox.record import Record
 from ehr.sandbox.store.storage import RecordError
 

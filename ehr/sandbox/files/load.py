@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from ehr.sandbox.files.sources import Entry, Scope, scopes
-from ehr.sandbox.intake.jsontext import one_line, with_id
+from ehr.sandbox.jsontext import one_line, with_id
 from ehr.sandbox.parameters.values import split_reference, stored_date
 from ehr.sandbox.store.build import ID
 from ehr.sandbox.store.storage import RecordError

@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 import orjson
 
 from ehr.sandbox.definitions import resource_types
-from ehr.sandbox.intake.jsontext import elements, members
+from ehr.sandbox.jsontext import elements, members
 from ehr.sandbox.store.build import ID, checked
 from ehr.sandbox.store.storage import RecordError
 

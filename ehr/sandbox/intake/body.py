@@ -23,7 +23,7 @@ from ehr.sandbox.body import Number, Tree
 from ehr.sandbox.definitions import Field, element_types, fields, resource_types
 from ehr.sandbox.intake.primitives import UnreadableError, refusal, scalar, text_of
 from ehr.sandbox.intake.syntax import json_object
-from ehr.sandbox.rest.outcome import RefusedError, malformed, not_parsed
+from ehr.sandbox.outcome import RefusedError, malformed, not_parsed
 
 DEEPEST = 100
 """Levels of elements in elements. FHIR needs about ten; a stack has its end."""

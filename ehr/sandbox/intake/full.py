@@ -10,7 +10,7 @@ from __future__ import annotations
 from ehr.sandbox.body import Tree
 from ehr.sandbox.intake.models import objections
 from ehr.sandbox.intake.validation import problems
-from ehr.sandbox.rest.outcome import RefusedError, issue
+from ehr.sandbox.outcome import RefusedError, issue
 
 MOST_ISSUES = 100
 

@@ -10,7 +10,7 @@ import html
 import re
 from xml.parsers import expat
 
-from ehr.sandbox.rest.outcome import not_parsed
+from ehr.sandbox.outcome import not_parsed
 
 NAMESPACE = "http://www.w3.org/1999/xhtml"
 _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]*);")

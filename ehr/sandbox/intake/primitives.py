@@ -18,7 +18,7 @@ from typing import Any
 from ehr.sandbox.body import Number
 from ehr.sandbox.definitions import Element, codes
 from ehr.sandbox.intake.narrative import narrative
-from ehr.sandbox.rest.outcome import RefusedError, not_parsed
+from ehr.sandbox.outcome import RefusedError, not_parsed
 
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 """Half a surrogate pair, which no UTF-8 can hold; a Java server writes a question mark for it."""

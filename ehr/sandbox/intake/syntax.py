@@ -6,7 +6,7 @@ import json
 import re
 
 from ehr.sandbox.body import Tree, parse
-from ehr.sandbox.rest.outcome import RefusedError, malformed
+from ehr.sandbox.outcome import RefusedError, malformed
 
 _EXPECTED = "was expecting (JSON String, Number, Array, Object or token 'null', 'true' or 'false')"
 _ZERO = re.compile(r"(?<![\d.eE+])0\Z")

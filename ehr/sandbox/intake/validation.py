@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ehr.sandbox.body import Number, Tree
 from ehr.sandbox.definitions import Element, codes, element_types, elements, fields, primitive, resource_types
 from ehr.sandbox.intake.primitives import UnreadableError, moment
-from ehr.sandbox.writing.references import links
+from ehr.sandbox.references import links
 
 _MOMENTS = ("date", "dateTime", "instant")
 _REFERENCE = re.compile(

@@ -7,7 +7,7 @@ from functools import cached_property
 from urllib.parse import parse_qsl, quote, unquote
 
 from ehr.sandbox.http import Request
-from ehr.sandbox.rest.outcome import RefusedError, not_supported
+from ehr.sandbox.outcome import RefusedError, not_supported
 
 Parameters = tuple[tuple[str, str], ...]
 

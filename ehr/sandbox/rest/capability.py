@@ -14,8 +14,8 @@ from ehr.sandbox.definitions import parameters, resource_types
 from ehr.sandbox.http import Response
 from ehr.sandbox.rest.call import Call
 from ehr.sandbox.rest.rendering import answer, shown
-from ehr.sandbox.rest.tokens import token
 from ehr.sandbox.state import State
+from ehr.sandbox.tokens import token
 
 _BASE, _DATE = b"http://base.of.this.server", b"0001-02-03T04:05:06.789+00:00"
 """Stand for the address and the clock in the text that is made once."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ehr.sandbox.definitions import resource_types
 from ehr.sandbox.http import Response
+from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.rest.call import Call
-from ehr.sandbox.rest.outcome import RefusedError
 from ehr.sandbox.rest.paging import Listing, Pages
 from ehr.sandbox.rest.search import new_id, paged
 from ehr.sandbox.searching.compartments import everything
 from ehr.sandbox.state import State
-from ehr.sandbox.writing.versions import Key
+from ehr.sandbox.versions import Key
 
 STARTS = ("Patient", "Encounter")
 MOST_PATIENTS = 50

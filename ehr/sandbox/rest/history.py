@@ -14,17 +14,17 @@ from ehr.sandbox.body import Tree
 from ehr.sandbox.definitions import resource_types
 from ehr.sandbox.http import Response
 from ehr.sandbox.intake.primitives import UnreadableError, moment
+from ehr.sandbox.outcome import RefusedError, not_known
 from ehr.sandbox.overlay import Overlay
 from ehr.sandbox.parameters.values import EARLIEST, LATEST, searched_date
 from ehr.sandbox.rest.bundle import history
 from ehr.sandbox.rest.call import Call, self_address
-from ehr.sandbox.rest.outcome import RefusedError, not_known
 from ehr.sandbox.rest.paging import LARGEST_PAGE, count_of, lenient, offset_of
 from ehr.sandbox.rest.rendering import answer, http_date, shown, summarised
-from ehr.sandbox.rest.tokens import token
 from ehr.sandbox.searching.search import search
 from ehr.sandbox.state import State
-from ehr.sandbox.writing.versions import Key, Version, served
+from ehr.sandbox.tokens import token
+from ehr.sandbox.versions import Key, Version, served
 
 _STATUS = {"POST": "201 Created", "PUT": "200 OK", "DELETE": "200 OK"}
 Past = list[tuple[Key, Version]]

@@ -7,14 +7,14 @@ Here the filters hold, and a patient must be named.
 from __future__ import annotations
 
 from ehr.sandbox.http import Response
+from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.rest.call import CONTROL, Call
-from ehr.sandbox.rest.outcome import RefusedError
 from ehr.sandbox.rest.paging import Listing, Pages
 from ehr.sandbox.rest.search import new_id, paged
 from ehr.sandbox.searching.latest import lastn as latest
 from ehr.sandbox.searching.search import SearchError
 from ehr.sandbox.state import State
-from ehr.sandbox.writing.versions import Key
+from ehr.sandbox.versions import Key
 
 
 def lastn(state: State, pages: Pages, call: Call, key: Key | None) -> Response:

@@ -13,19 +13,19 @@ from ehr.sandbox.body import Number, Tree, compact, parse_object
 from ehr.sandbox.definitions import resource_types
 from ehr.sandbox.http import Response
 from ehr.sandbox.intake.body import receive
+from ehr.sandbox.outcome import RefusedError, not_known
 from ehr.sandbox.rest.call import Call
 from ehr.sandbox.rest.everything import everything_of
 from ehr.sandbox.rest.lastn import lastn
-from ehr.sandbox.rest.outcome import RefusedError, not_known
 from ehr.sandbox.rest.paging import Pages
 from ehr.sandbox.rest.rendering import answer
 from ehr.sandbox.rest.validate import validate
 from ehr.sandbox.searching.search import search
 from ehr.sandbox.state import State
+from ehr.sandbox.versions import Key, Version, served, stamped
 from ehr.sandbox.writing.diff import differences
 from ehr.sandbox.writing.meta import added, removed
 from ehr.sandbox.writing.verbs import gone
-from ehr.sandbox.writing.versions import Key, Version, served, stamped
 
 Operation = Callable[[State, Pages, Call, Key | None], Response]
 

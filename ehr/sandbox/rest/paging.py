@@ -10,8 +10,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.rest.call import Parameters
-from ehr.sandbox.rest.outcome import RefusedError
 
 DEFAULT_COUNT = 20
 LARGEST_PAGE = 10_000

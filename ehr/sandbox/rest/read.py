@@ -9,12 +9,12 @@ from email.utils import parsedate_to_datetime
 
 from ehr.sandbox.body import parse_object
 from ehr.sandbox.http import Response
+from ehr.sandbox.outcome import RefusedError, not_known
 from ehr.sandbox.rest.call import Call
-from ehr.sandbox.rest.outcome import RefusedError, not_known
 from ehr.sandbox.rest.rendering import answer, http_date, raw, shown
 from ehr.sandbox.state import State
+from ehr.sandbox.versions import Key, Version, served
 from ehr.sandbox.writing.verbs import gone
-from ehr.sandbox.writing.versions import Key, Version, served
 
 
 def read(state: State, call: Call, key: Key) -> Response:

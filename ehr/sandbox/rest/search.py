@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ehr.sandbox.body import Tree
 from ehr.sandbox.http import Response
+from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.rest.bundle import entry, searchset
 from ehr.sandbox.rest.call import CONTROL, Call, encoded, self_address
-from ehr.sandbox.rest.outcome import RefusedError
 from ehr.sandbox.rest.paging import LARGEST_PAGE, Listing, Pages, count_of, lenient, offset_of
 from ehr.sandbox.rest.rendering import answer, http_date, shown, summarised
-from ehr.sandbox.rest.tokens import token
 from ehr.sandbox.searching.search import SearchError, search
 from ehr.sandbox.state import State
-from ehr.sandbox.writing.versions import Key, served
+from ehr.sandbox.tokens import token
+from ehr.sandbox.versions import Key, served
 
 _INCLUDES = ("_include", "_revinclude")
 

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from ehr.sandbox.definitions import resource_types
 from ehr.sandbox.http import Request, Response
+from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.rest.call import Call
 from ehr.sandbox.rest.capability import metadata
 from ehr.sandbox.rest.history import history_of, history_of_all, history_of_one
 from ehr.sandbox.rest.operations import OPERATIONS
-from ehr.sandbox.rest.outcome import RefusedError
 from ehr.sandbox.rest.paging import Pages
 from ehr.sandbox.rest.read import read, vread
 from ehr.sandbox.rest.rendering import answer, preflight, refused_address, web_server_page
 from ehr.sandbox.rest.search import next_page, search_type
+from ehr.sandbox.rest.transaction import post_bundle, unknown_type
 from ehr.sandbox.rest.write import apply_patch, patch_where, post, put, put_matching, remove, remove_matching
 from ehr.sandbox.state import State
-from ehr.sandbox.writing.transaction import post_bundle, unknown_type
-from ehr.sandbox.writing.versions import Key
+from ehr.sandbox.versions import Key
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 LARGEST_BODY = 64 * 1024 * 1024

@@ -10,19 +10,19 @@ from typing import Any
 
 from ehr.sandbox.body import Tree
 from ehr.sandbox.definitions import base_type
-from ehr.sandbox.files.positions import Positions
 from ehr.sandbox.http import Response
 from ehr.sandbox.intake.body import mend
 from ehr.sandbox.intake.syntax import json_object
 from ehr.sandbox.intake.validation import problems
+from ehr.sandbox.outcome import RefusedError, issue, not_known, outcome
+from ehr.sandbox.positions import Positions
 from ehr.sandbox.rest.call import Call, body_check
-from ehr.sandbox.rest.outcome import RefusedError, issue, not_known, outcome
 from ehr.sandbox.rest.paging import Pages
 from ehr.sandbox.rest.rendering import answer
 from ehr.sandbox.state import State
+from ehr.sandbox.versions import Key, served
 from ehr.sandbox.writing.plan import Plan
 from ehr.sandbox.writing.verbs import delete, gone
-from ehr.sandbox.writing.versions import Key, served
 
 _NARRATIVE = (
     "Constraint failed: dom-6: 'A resource should have narrative for robust management' "

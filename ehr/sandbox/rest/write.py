@@ -9,10 +9,11 @@ from ehr.sandbox.http import Response
 from ehr.sandbox.intake.body import receive
 from ehr.sandbox.intake.full import refuse_invalid
 from ehr.sandbox.intake.syntax import json_object
+from ehr.sandbox.outcome import RefusedError, outcome
 from ehr.sandbox.rest.call import FHIR_JSON, Call, body_check
-from ehr.sandbox.rest.outcome import RefusedError, outcome
 from ehr.sandbox.rest.rendering import answer, http_date, shown
 from ehr.sandbox.state import State
+from ehr.sandbox.versions import Key
 from ehr.sandbox.writing.patch import json_patch
 from ehr.sandbox.writing.patch_fhirpath import fhirpath_patch
 from ehr.sandbox.writing.plan import Plan
@@ -29,7 +30,6 @@ from ehr.sandbox.writing.verbs import (
     update,
     update_matching,
 )
-from ehr.sandbox.writing.versions import Key
 
 
 def post(state: State, call: Call, type: str) -> Response:

@@ -12,10 +12,10 @@ from typing import Protocol
 
 from ehr.sandbox.body import Tree
 from ehr.sandbox.definitions import resource_types
-from ehr.sandbox.rest.outcome import RefusedError
+from ehr.sandbox.outcome import RefusedError
+from ehr.sandbox.references import KEEPS_VERSION, LOGICAL, Link, checked, links, parts, uris
+from ehr.sandbox.versions import Key, Version
 from ehr.sandbox.writing.matches import Matched
-from ehr.sandbox.writing.references import KEEPS_VERSION, LOGICAL, Link, checked, links, parts, uris
-from ehr.sandbox.writing.versions import Key, Version
 
 NO_PLACEHOLDERS: Mapping[str, str] = {}
 """For a request that is no transaction: an urn is then no placeholder but a bad reference."""

@@ -8,11 +8,11 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from ehr.sandbox.body import Tree, compact
+from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.overlay import Overlay
-from ehr.sandbox.rest.outcome import RefusedError
 from ehr.sandbox.searching.search import SearchError, search
 from ehr.sandbox.state import State
-from ehr.sandbox.writing.versions import Key
+from ehr.sandbox.versions import Key
 
 _PROBE = "matched-against-its-own-condition"
 

@@ -15,7 +15,7 @@ from typing import Any
 from ehr.sandbox.body import Number, Tree, parse
 from ehr.sandbox.intake.body import mend
 from ehr.sandbox.intake.syntax import HIDDEN, fault, no_object
-from ehr.sandbox.rest.outcome import RefusedError
+from ehr.sandbox.outcome import RefusedError
 
 _OPERATIONS = ("add", "copy", "move", "remove", "replace", "test")
 _NO_PATH = "no such path in target JSON document"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ehr.sandbox.body import Number, Tree
 from ehr.sandbox.definitions import Field, element_types, fields
 from ehr.sandbox.intake.body import mend
-from ehr.sandbox.rest.outcome import RefusedError
+from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.writing.places import PathError, Place, find
 
 MOST_OPERATIONS = 1000

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 
 from ehr.sandbox.body import Tree, compact, parse_object, without_version
 from ehr.sandbox.intake.body import mend
-from ehr.sandbox.rest.outcome import RefusedError
+from ehr.sandbox.outcome import RefusedError
+from ehr.sandbox.references import links, parts
 from ehr.sandbox.state import State
+from ehr.sandbox.versions import Key, Method, Version, stamped
 from ehr.sandbox.writing.integrity import settle_references
 from ehr.sandbox.writing.matches import Matched, matching
 from ehr.sandbox.writing.meta import merged
-from ehr.sandbox.writing.references import links, parts
-from ehr.sandbox.writing.versions import Key, Method, Version, stamped
 
 _ID = re.compile(r"[A-Za-z0-9\-.]{1,64}", re.ASCII)
 

@@ -13,11 +13,11 @@ from typing import Any
 from ehr.sandbox.body import Tree, parse_object
 from ehr.sandbox.intake.body import mend
 from ehr.sandbox.intake.full import refuse_invalid
-from ehr.sandbox.rest.outcome import RefusedError, issue, not_known
+from ehr.sandbox.outcome import RefusedError, issue, not_known
+from ehr.sandbox.versions import Key, Version, served
 from ehr.sandbox.writing.integrity import NO_PLACEHOLDERS
 from ehr.sandbox.writing.matches import satisfies
 from ehr.sandbox.writing.plan import Plan, valid_id
-from ehr.sandbox.writing.versions import Key, Version, served
 
 STORED_BUNDLES = ("collection", "document", "message")
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ehr.sandbox.body import compact, parse_object
 from ehr.sandbox.definitions import fields, resource_types
 from ehr.sandbox.intake.body import mend, receive
-from ehr.sandbox.rest.outcome import RefusedError
+from ehr.sandbox.outcome import RefusedError
 
 PARSE = "HAPI-0450: Failed to parse request body as JSON resource. Error was: "
 

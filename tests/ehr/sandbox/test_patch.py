@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ehr.sandbox.body import compact, parse_object, tree_of
+from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.record import Record
-from ehr.sandbox.rest.outcome import RefusedError
 from ehr.sandbox.writing.patch import json_patch
 from tests.ehr.sandbox.talk import ADA, CLOCK, WARD, Talk
 

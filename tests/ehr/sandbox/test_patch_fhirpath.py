@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ehr.sandbox.body import compact, tree_of
-from ehr.sandbox.rest.outcome import RefusedError
+from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.writing.patch_fhirpath import fhirpath_patch
 from ehr.sandbox.writing.places import PathError, find
 

@@ -21,11 +21,12 @@ from ehr.sandbox.http import Request, Response
 from ehr.sandbox.intake.body import receive
 from ehr.sandbox.intake.full import refuse_invalid
 from ehr.sandbox.intake.syntax import json_object
+from ehr.sandbox.outcome import RefusedError, issue, not_known, outcome
 from ehr.sandbox.rest.call import Call, body_check
-from ehr.sandbox.rest.outcome import RefusedError, issue, not_known, outcome
 from ehr.sandbox.rest.rendering import answer
-from ehr.sandbox.rest.tokens import token
 from ehr.sandbox.state import State
+from ehr.sandbox.tokens import token
+from ehr.sandbox.versions import Key
 from ehr.sandbox.writing.patch import json_patch
 from ehr.sandbox.writing.patch_fhirpath import fhirpath_patch
 from ehr.sandbox.writing.plan import Plan
@@ -42,7 +43,6 @@ from ehr.sandbox.writing.verbs import (
     update,
     update_matching,
 )
-from ehr.sandbox.writing.versions import Key
 
 VERBS = ("DELETE", "POST", "PUT", "PATCH", "GET")
 """The order in which a transaction's entries are carried out."""
