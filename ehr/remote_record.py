@@ -7,12 +7,12 @@ without the versions and instants that the server gave; its clock is the latest 
 from __future__ import annotations
 
 import tempfile
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from ehr.client import ClientError, FhirClient, Reply
 from ehr.remote import RemoteError, wait_until_ready
@@ -27,11 +27,12 @@ Progress = Callable[[str, int, int | None], None]
 PAGE = 500
 """Resources asked for at once."""
 ENTRIES = 200
-"""Resources put on a server in one transaction."""
+"""Resources put on a server in one transaction, at least; what refers to each other is not parted."""
 PATIENCE = 15.0
 """Seconds that a server may take to say that it is there."""
 
-_FIRST = ("Organization", "Location", "Practitioner", "PractitionerRole", "Medication", "Patient", "Encounter")
+_SHARED = ("Organization", "Location", "Practitioner", "PractitionerRole", "Medication")
+"""What many refer to, and what refers to nobody's chart."""
 
 
 @contextmanager
@@ -42,8 +43,8 @@ def fetched(base: str, progress: Progress = lambda stage, done, of: None) -> Ite
     that says a time.
     """
     from ehr.sandbox import Record
-    from ehr.sandbox.load import load
-    from ehr.sandbox.storage import RecordError
+    from ehr.sandbox.files.load import load
+    from ehr.sandbox.store.storage import RecordError
 
     wait_until_ready(base, PATIENCE)
     client = FhirClient(base, timeout=120.0)
@@ -94,25 +95,19 @@ def _bodies(client: FhirClient) -> Iterator[bytes]:
 def put_on(record: Record, base: str, progress: Progress = lambda stage, done, of: None) -> int:
     """Put every resource of the record on the server under its own id; how many.
 
-    In transactions of `ENTRIES`; one whose references are not there yet is sent again after the others. Raises
-    `RemoteError` where the server refuses one for good. (A HAPI refuses ids of digits alone.)
+    In transactions, because a server checks references. Raises `RemoteError` where it refuses one. (A HAPI refuses ids
+    of digits alone.)
     """
     wait_until_ready(base, PATIENCE)
     client = FhirClient(base, timeout=300.0)
-    total, done, deferred = sum(record.counts.values()), 0, 0
-    waiting = deque(_chunks(record))
+    total, done = sum(record.counts.values()), 0
     try:
-        while waiting:
-            chunk = waiting.popleft()
-            reply = client.transact(_transaction(chunk))
-            if reply.ok:
-                done, deferred = done + len(chunk), 0
-                progress("loading", done, total)
-                continue
-            deferred += 1
-            if deferred > len(waiting):
+        for part in _chunks(record):
+            reply = client.transact(_transaction(part))
+            if not reply.ok:
                 raise RemoteError(f"{base} refused resources of the record ({reply.status}): {_said(reply)}")
-            waiting.append(chunk)
+            done += len(part)
+            progress("loading", done, total)
     except ClientError as problem:
         raise RemoteError(str(problem)) from None
     finally:
@@ -121,11 +116,51 @@ def put_on(record: Record, base: str, progress: Progress = lambda stage, done, o
 
 
 def _chunks(record: Record) -> Iterator[list[bytes]]:
-    """The resources of one type after another, what others refer to first."""
-    for type in [*_FIRST, *(type for type in sorted(record.counts) if type not in _FIRST)]:
-        bodies = iter(record.iterate(type))
-        while chunk := list(islice(bodies, ENTRIES)):
-            yield chunk
+    """The resources in parts that refer to nothing outside themselves but to what many share, which comes first."""
+    shared = [body for type in _SHARED for body in record.iterate(type)]
+    yield from ([shared] if shared else [])
+    part: list[bytes] = []
+    for names in _together(record):
+        part += [body for type, id in names if (body := record.body(type, id)) is not None]
+        if len(part) >= ENTRIES:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def _together(record: Record) -> list[list[tuple[str, str]]]:
+    """The names of the other resources, those together that one reference after another joins."""
+    roots: dict[tuple[str, str], tuple[str, str]] = {
+        (type, id): (type, id) for type in sorted(record.counts) if type not in _SHARED for id in record.ids(type)
+    }
+
+    def root(name: tuple[str, str]) -> tuple[str, str]:
+        while roots[name] != name:
+            roots[name] = name = roots[roots[name]]
+        return name
+
+    for type, id in list(roots):
+        for other in _references(orjson.loads(record.body(type, id) or b"{}")):
+            if other in roots:
+                roots[root((type, id))] = root(other)
+    groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for name in roots:
+        groups.setdefault(root(name), []).append(name)
+    return list(groups.values())
+
+
+def _references(value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        reference = value.get("reference")
+        if isinstance(reference, str) and reference.count("/") == 1:
+            type, _, id = reference.partition("/")
+            yield type, id
+        for below in value.values():
+            yield from _references(below)
+    elif isinstance(value, list):
+        for below in value:
+            yield from _references(below)
 
 
 def _transaction(bodies: Sequence[bytes]) -> bytes:

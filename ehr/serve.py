@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import signal
 import socket as sockets
+import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -71,7 +73,22 @@ def run(app: Starlette, socket: sockets.socket, *, ready: Callable[[Any], None] 
     )  # fmt: skip
     server = uvicorn.Server(config)
     ready(server)
-    server.run(sockets=[socket])
+    with _ended_by_signals():
+        server.run(sockets=[socket])
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """The server sends the signal that ended it once more when it is down: that is the end, and no fault."""
+    if threading.current_thread() is not threading.main_thread():  # there are no signals elsewhere
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with suppress(KeyboardInterrupt):
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def record_app(record: Record, address: str, *, validation: str = "hapi") -> Starlette:

@@ -45,38 +45,6 @@ class Raw(HTTPConnection):
 
 
 @pytest.fixture(scope="module")
-def connection() -> Iterator[Raw]:
-    address = urlsplit(BASE)
-    connection = Raw(address.hostname or "", address.port, timeout=60)
-    yield connection
-    connection.close()
-
-
-def test_every_recorded_case_holds_and_every_difference_of_the_sandbox_is_listed(
-    connection: Raw, capsys: pytest.CaptureFixture[str]
-) -> None:
-    root = urlsplit(BASE).path
-
-    def send(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        connection.request(method, root + path, body or None, dict(headers))
-        response = connection.getresponse()
-        return Answer(response.status, dict(response.getheaders()), response.read())
-
-    unlike: dict[str, list[str]] = {}
-    for case in cases():
-        replay = Replay(case, send, BASE)
-        replay.saved["run"] = f"r{uuid4().hex[:10]}"  # all cases share the server
-        found = replay.differences()
-        if found and case["id"] not in NOT_AS_RECORDED:
-            unlike[case["id"]] = found
-    assert not unlike, unlike
-    with capsys.disabled():
-        sys.stdout.write("\nWhere the sandbox answers otherwise than this HAPI:\n")
-        for id, difference in sorted(DIFFERENCES.items()):
-            sys.stdout.write(f"{id:<24} {difference.kind:<12} {difference.reason}\n")
-
-
-@pytest.fixture(scope="module")
 def record() -> Iterator[Record]:
     rows = synthetic.generate(patients=4, seed=3)
     with Record.build(rows, clock=synthetic.CLOCK, synthetic=True) as built:
@@ -115,3 +83,41 @@ def test_a_run_on_the_address_works_from_the_command_line(record: Record, tmp_pa
     assert ended.document["rows"][0]["agent"] == "oracle"
     assert ended.document["rows"][0]["success"]["rate"] == 1.0
     assert "copying what" in ended.err
+
+
+# Last, because some cases leave behind what a HAPI stores and then cannot read any more.
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[Raw]:
+    address = urlsplit(BASE)
+    connection = Raw(address.hostname or "", address.port, timeout=60)
+    yield connection
+    connection.close()
+
+
+def test_every_recorded_case_holds_and_every_difference_of_the_sandbox_is_listed(
+    connection: Raw, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = urlsplit(BASE).path
+
+    def send(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        connection.request(method, root + path, body or None, dict(headers))
+        response = connection.getresponse()
+        headers_given: dict[str, str] = {}
+        for name, value in response.getheaders():
+            headers_given[name] = f"{headers_given[name]}, {value}" if name in headers_given else value
+        return Answer(response.status, headers_given, response.read())
+
+    unlike: dict[str, list[str]] = {}
+    for case in cases():
+        replay = Replay(case, send, BASE)
+        replay.saved["run"] = f"r{uuid4().hex[:10]}"  # all cases share the server
+        found = replay.differences()
+        if found and case["id"] not in NOT_AS_RECORDED:
+            unlike[case["id"]] = found
+    assert not unlike, unlike
+    with capsys.disabled():
+        sys.stdout.write("\nWhere the sandbox answers otherwise than this HAPI:\n")
+        for id, difference in sorted(DIFFERENCES.items()):
+            sys.stdout.write(f"{id:<24} {difference.kind:<12} {difference.reason}\n")

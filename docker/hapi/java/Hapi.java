@@ -104,7 +104,7 @@ public class Hapi {
     cors.setAllowedOriginPatterns(List.of("*"));
     cors.setAllowedMethods(List.of("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"));
     cors.setAllowedHeaders(List.of("Accept", "Authorization", "Cache-Control", "Content-Type", "Origin", "Prefer"));
-    cors.setExposedHeaders(List.of("Content-Location", "Location"));
+    cors.setExposedHeaders(List.of("Location", "Content-Location"));
     return cors;
   }
 
