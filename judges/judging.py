@@ -1,8 +1,5 @@
 """Judging a run: which votes are missing, the threads that ask for them, and the verdicts that they come to.
 
-Votes are asked for in blocks of episodes, the first vote of each before the second of any, the judges side by side: so
-the calls of one episode are a little apart, and a provider's prompt cache can serve all but the first.
-
 What is stored is the votes, as they come. The verdicts follow from them alone, and are written at the end; whoever is
 killed before finds the votes there, and the next judging, which asks only for what is missing, writes the verdicts.
 A vote that says nothing (see `vote`) is asked again by the next judging, up to which it stays and is counted.
@@ -13,12 +10,9 @@ those of a judge whose provider refuses its key or fails time after time.
 
 from __future__ import annotations
 
-import contextlib
-import queue
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -29,20 +23,12 @@ from harness.task import Task
 from harness.trace import SCORED_ENDINGS, Episode
 from harness.values import digest
 from harness.verdict import Verdict
+from judges.bench import Bench, Missing, side_by_side
 from judges.judge import Case, Judge
 from judges.subject import Subject
 from judges.tally import LENS, nothing_to_judge, too_long, verdict_of
 from judges.vote import Vote
 from judges.votefile import VoteFile, VoteIndex
-
-PROVIDER_PATIENCE = 10
-"""After so many provider errors of one judge in a row, it is asked no more."""
-
-GRACE_SECONDS = 10.0
-"""How long an interrupted judging waits for the calls in flight."""
-
-BATCH = 500
-"""Votes that are handed over at once, at most; as many may wait to be taken."""
 
 Instruction = Callable[[Task, Episode], str]
 """What the agent was told: the task's instruction, or that of the variant."""
@@ -63,16 +49,6 @@ class Wanted:
     agents: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     limit: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A vote to be asked for; `before` is the same vote where it came to nothing."""
-
-    judge: Judge
-    case: Case
-    number: int
-    before: Vote | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +84,8 @@ class Report:
 class Row:
     """One judge and one episode: whether it is asked at all, and which of its votes are missing or came to nothing.
 
-    `seen` is the digest of what there is to see, None where nobody is asked: `why` says why. `characters` is how long
-    the message is.
+    `seen` is the digest of what there is to see, None where nobody is asked: `why` says why. `characters` is how much
+    is shown, and `looks` whether the rest is looked up.
     """
 
     episode: str
@@ -117,6 +93,7 @@ class Row:
     seen: str | None
     why: Literal["silent", "too_long"] | None
     characters: int
+    looks: bool
     missing: tuple[int, ...]
 
 
@@ -147,7 +124,7 @@ class Judging:
         self.order = list(endings)
         scored = [episode for episode, ending in endings.items() if ending in SCORED_ENDINGS]
         self.unfinished = len(endings) - len(scored)
-        self.chosen = _chosen(folder, scored, wanted or Wanted())
+        self.chosen = chosen_of(folder, scored, wanted or Wanted())
         self.rows = list(self._survey())
 
     def missing(self) -> Iterator[list[Missing]]:
@@ -182,7 +159,7 @@ class Judging:
         self.votes.mend()
         self.votes.store_judges([judge.setting for judge in self.judges])
         ending = threading.Event()
-        bench = _Bench(_side_by_side(self.missing(), jobs), budget, ending)
+        bench = Bench(side_by_side(self.missing(), jobs), budget, ending)
         progress(Progress(0, of, 0.0))
         try:
             with ctrl_c_sets(ending):
@@ -222,14 +199,15 @@ class Judging:
             for judge in self.judges:
                 config = judge.setting.config
                 if _is_silent(judge, subject):
-                    yield Row(episode.id, config, None, "silent", 0, ())
+                    yield Row(episode.id, config, None, "silent", 0, False, ())
                 elif (view := judge.view(subject)) is None:
-                    yield Row(episode.id, config, None, "too_long", 0, ())
+                    yield Row(episode.id, config, None, "too_long", 0, False, ())
                 else:
                     seen = view.seen(subject, trace=judge.rubric.trace)
                     stored = {vote.number for vote in index.of(episode.id, config) if _stands(vote, seen)}
                     missing = tuple(number for number in range(1, judge.votes + 1) if number not in stored)
-                    yield Row(episode.id, config, seen, None, sum(map(len, view.extract.lines)), missing)
+                    length = sum(map(len, view.extract.lines))
+                    yield Row(episode.id, config, seen, None, length, view.looks, missing)
 
     def _missing_of(self, subject: Subject, rows: Mapping[str, Row], index: VoteIndex) -> Iterator[Missing]:
         cases: dict[object, Case | None] = {}
@@ -285,7 +263,8 @@ def _is_silent(judge: Judge, subject: Subject) -> bool:
     return subject.says_nothing if judge.rubric.name == "predicate" else subject.claims_nothing
 
 
-def _chosen(folder: RunFolder, scored: Sequence[str], wanted: Wanted) -> set[str]:
+def chosen_of(folder: RunFolder, scored: Sequence[str], wanted: Wanted) -> set[str]:
+    """Which of these episodes are wanted."""
     if wanted == Wanted():
         return set(scored)
     facts = [
@@ -297,112 +276,3 @@ def _chosen(folder: RunFolder, scored: Sequence[str], wanted: Wanted) -> set[str
     if wanted.limit is not None:
         facts = sorted(facts, key=lambda fact: digest(fact[1].encode()))[: wanted.limit]
     return {episode for episode, _ in facts}
-
-
-def _side_by_side(rows: Iterable[list[Missing]], jobs: int) -> Iterator[Missing]:
-    """The votes of so many episodes at a time: all first votes, then all second ones."""
-    block: list[list[Missing]] = []
-    for row in rows:
-        if row:
-            block.append(row)
-        if len(block) == jobs:
-            yield from sorted((each for row in block for each in row), key=lambda each: each.number)
-            block = []
-    yield from sorted((each for row in block for each in row), key=lambda each: each.number)
-
-
-class _Bench:
-    """The threads that ask."""
-
-    def __init__(self, todo: Iterator[Missing], budget: Budget, ending: threading.Event) -> None:
-        self._todo, self._budget, self._ending = todo, budget, ending
-        self._votes: queue.Queue[Vote | None] = queue.Queue(maxsize=BATCH)
-        self._lock = threading.Lock()
-        self._failures: Counter[str] = Counter()
-        self._given_up: dict[str, str] = {}
-        self._not_asked: Counter[str] = Counter()
-        self._beyond_budget = 0
-        self._faults: list[BaseException] = []
-
-    def ask(self, jobs: int) -> Iterator[list[Vote]]:
-        """The votes as they come home, in batches: all that are there whenever the caller asks.
-
-        It is over when all are home, or `GRACE_SECONDS` after `ending` was set. A fault of ours in a thread is raised
-        when the others are home.
-        """
-        for number in range(jobs):
-            threading.Thread(target=self._work, name=f"judge {number + 1}", daemon=True).start()
-        working, until = jobs, float("inf")
-        while working and time.monotonic() < until:
-            batch = self._batch()
-            working -= batch.count(None)
-            if self._ending.is_set():
-                until = min(until, time.monotonic() + GRACE_SECONDS)
-            if votes := [vote for vote in batch if vote is not None]:
-                yield votes
-        if self._faults:
-            raise self._faults[0]
-
-    def problems(self) -> list[str]:
-        """What was not asked, and why."""
-        said = [
-            f"{reason}; {self._not_asked[name]} more of its votes were not asked"
-            for name, reason in self._given_up.items()
-        ]
-        if self._beyond_budget:
-            said.append(f"the budget of {self._budget.usd} USD is used up; {self._beyond_budget} votes were not asked")
-        return said
-
-    def _batch(self) -> list[Vote | None]:
-        batch: list[Vote | None] = []
-        with contextlib.suppress(queue.Empty):
-            batch.append(self._votes.get(timeout=0.1))
-            while len(batch) < BATCH:
-                batch.append(self._votes.get_nowait())
-        return batch
-
-    def _work(self) -> None:
-        try:
-            while (missing := self._next()) is not None:
-                vote = missing.judge.vote(missing.case, missing.number, before=missing.before, budget=self._budget)
-                self._heed(missing.judge, vote)
-                self._bring(vote)
-        except BaseException as exception:
-            self._faults.append(exception)
-            self._ending.set()
-        finally:
-            self._bring(None)
-
-    def _bring(self, vote: Vote | None) -> None:
-        while True:
-            try:
-                return self._votes.put(vote, timeout=0.5)
-            except queue.Full:
-                if self._ending.is_set():
-                    return None
-
-    def _next(self) -> Missing | None:
-        with self._lock:
-            while not self._ending.is_set():
-                missing = next(self._todo, None)
-                if missing is None:
-                    return None
-                config = missing.judge.setting.config
-                if config in self._given_up:
-                    self._not_asked[config] += 1
-                elif self._budget.is_used_up and not missing.judge.is_rule:
-                    self._beyond_budget += 1
-                else:
-                    return missing
-            return None
-
-    def _heed(self, judge: Judge, vote: Vote) -> None:
-        """Give up on a judge whose key is refused, or whose provider fails time after time."""
-        config = judge.setting.config
-        with self._lock:
-            self._failures[config] = self._failures[config] + 1 if vote.fault == "provider_error" else 0
-            if vote.fault == "auth":
-                self._given_up.setdefault(config, f"{judge.name}: {vote.error}")
-            elif self._failures[config] >= PROVIDER_PATIENCE:
-                reason = f"{judge.name}: {PROVIDER_PATIENCE} provider errors in a row, the last: {vote.error}"
-                self._given_up.setdefault(config, reason)

@@ -38,7 +38,7 @@ class Rubric:
         """The system message. It holds nothing of any trace."""
         blind = "" if self.trace else "-no-trace"
         parts = [f"{self.name}{blind}", f"data{blind}", *(["look"] if self.looks else []), f"vote{blind}"]
-        return "\n\n".join(_prompt(part) for part in parts)
+        return "\n\n".join(prompt(part) for part in parts)
 
     @property
     def form(self) -> Form:
@@ -67,5 +67,6 @@ def schema_of_vote(*, trace: bool) -> dict[str, Any]:
 
 
 @cache
-def _prompt(name: str) -> str:
+def prompt(name: str) -> str:
+    """The words of one prompt file, by its name."""
     return resources.files("judges").joinpath("prompts", f"{name}.txt").read_text(encoding="utf-8").strip()

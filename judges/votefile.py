@@ -1,7 +1,8 @@
-"""The judges and votes of a run on disk, beside its verdicts.
+"""The judges, votes and sheets of a run on disk, beside its verdicts.
 
     judges.jsonl      the judges, one a line (`readback.judge/1`); for one configuration the last line wins
     votes.jsonl       the votes, one a line (`readback.vote/1`); for one episode, judge and number the last line wins
+    sheets.jsonl      the annotation sheets, one a line (`readback.sheet/1`)
 
 The promises are those of the run folder: what `store` was given is on disk when it returns, a torn last line is passed
 over by readers, and whoever writes holds the folder's lock (`RunFolder.append`).
@@ -18,11 +19,12 @@ from typing import TypeVar
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from harness.lines import BrokenLineError, Key, LineFile, Place
+from harness.lines import BrokenLineError, Key, KeyOf, LineFile, Place
 from harness.values import Value
+from judges.sheet import Sheet
 from judges.vote import JudgeSetting, Vote
 
-VOTES, JUDGES = "votes.jsonl", "judges.jsonl"
+VOTES, JUDGES, SHEETS = "votes.jsonl", "judges.jsonl", "sheets.jsonl"
 
 V = TypeVar("V", bound=Value)
 
@@ -32,15 +34,16 @@ class VoteFileError(ValueError):
 
 
 class VoteFile:
-    """The votes and judges in a run's folder. Every method raises `VoteFileError` where they cannot be used."""
+    """The judges, votes and sheets in a run's folder. Every method raises `VoteFileError` where they cannot be used."""
 
     def __init__(self, folder: Path, warn: Callable[[str], None] = lambda sentence: None) -> None:
         self._votes = LineFile(folder / VOTES, _vote_key, warn)
-        self._judges = LineFile(folder / JUDGES, _judge_key, warn)
+        self._judges = LineFile(folder / JUDGES, _key_of("config"), warn)
+        self._sheets = LineFile(folder / SHEETS, _key_of("sheet"), warn)
 
     def mend(self) -> None:
         """Cut torn last lines away. Only for who holds the folder's lock."""
-        for file in (self._votes, self._judges):
+        for file in (self._votes, self._judges, self._sheets):
             if file.path.exists():
                 with _explained(file.path, "written"):
                     file.path.with_name(f"{file.path.name}.tmp").unlink(missing_ok=True)
@@ -49,6 +52,10 @@ class VoteFile:
     def judges(self) -> dict[str, JudgeSetting]:
         """The judges by configuration, in the order in which they came."""
         return {one.config: one for one in self._all(self._judges, JudgeSetting)}
+
+    def sheets(self) -> dict[str, Sheet]:
+        """The annotation sheets by name, in the order in which they came."""
+        return {one.sheet: one for one in self._all(self._sheets, Sheet)}
 
     def votes(self) -> Iterator[Vote]:
         """All votes, one of each episode, judge and number, in the order of the file."""
@@ -68,6 +75,12 @@ class VoteFile:
         known = self.judges()
         with _explained(self._judges.path, "written"):
             self._judges.append([one.line().encode() for one in settings if known.get(one.config) != one])
+
+    def store_sheet(self, sheet: Sheet) -> None:
+        """Write a sheet, if it is not there yet."""
+        if self.sheets().get(sheet.sheet) != sheet:
+            with _explained(self._sheets.path, "written"):
+                self._sheets.append([sheet.line().encode()])
 
     def arrange(self, order: Sequence[str]) -> None:
         """Put the votes into the order of judges, of these episodes, and of numbers; replaced lines are dropped."""
@@ -129,8 +142,8 @@ def _vote_key(line: bytes) -> Key:
     return (str(vote["episode"]), str(vote["config"]), str(int(vote["number"])))
 
 
-def _judge_key(line: bytes) -> Key:
-    return (str(from_json(line)["config"]),)
+def _key_of(name: str) -> KeyOf:
+    return lambda line: (str(from_json(line)[name]),)
 
 
 def _value(kind: type[V], line: bytes, path: Path) -> V:
