@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from readback.cli import (
+    annotating,
     grounding,
+    judging,
     listing,
     recording,
     repositories,
@@ -57,6 +59,8 @@ app.command("resume")(running.resume)
 app.command("score")(scoring.score)
 app.command("show")(showing.show)
 app.command("report")(scoring.report)
+app.command("judge")(judging.judge)
+app.command("annotate")(annotating.annotate)
 app.command("validate")(validating.validate)
 app.command("verify")(verifying.verify)
 app.command("serve")(serving.serve)

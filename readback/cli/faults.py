@@ -22,6 +22,8 @@ SENTENCES = (
     "harness.prices.PricesError",
     "harness.program.ProgramError",
     "harness.runfolder.RunFolderError",
+    "judges.judging.JudgingError",
+    "judges.votefile.VoteFileError",
     "readback.cli.ending.Mistake",
     "readback.records.DefaultRecordError",
     "readback.registry.UnknownNameError",
