@@ -157,6 +157,9 @@ class _Scan:
 
     def _path(self, match: regex.Match[str]) -> Entity | None:
         text, start = match["path"], match.start("path")
+        if self._text[match.end() : match.end() + 1] == "_":  # emphasis: _src/a.py_
+            emphasis = len(text) - len(text.lstrip("_"))
+            text, start = text[emphasis:], start + emphasis
         if self._blocked.blocks(text, is_code=self._is_code(start)):
             return None
         plain = text if self._is_code(start) else text.replace("\\_", "_")
@@ -256,7 +259,7 @@ def _pattern(extensions: tuple[str, ...]) -> regex.Pattern[str]:
             (?: [A-Za-z]:(?=[\\/]) | (?<![*>}}\])])(?=[./\\~]) | (?=[{_WORD}]) )
             (?!(?:{never})\.[{_WORD}]++(?![./\\\-]))
             [{_IN_PATH}/\\]* (?<=[{_WORD}+~%\-]\.(?i:{ends}))
-            (?![{_WORD}] | \.[a-z0-9_] | [/\\][{_WORD}]) (?:(?<=\.pyi?)|(?!\()) )
+            (?!_*+(?!_)[{_WORD}] | \.[a-z0-9_] | [/\\][{_WORD}]) (?:(?<=\.pyi?)|(?!\()) )
         | (?P<chain>(?<![{_WORD}]){_CHAIN})(?P<open>\()?
         """,
         regex.VERBOSE,

@@ -36,10 +36,15 @@ _HIDDEN_COST = 60
 
 _NOT_TEXT = 0.01
 """The share of control characters from which on something is no text at all, and defines nothing."""
+_FEW = 16
+"""Control characters that any text may hold."""
 
 _LOOKS_DEFINED = re.compile(r"^[ \t\f]*(?:async[ \t]+)?(?:def|class)[ \t]+([^\W\d]\w*)", re.MULTILINE)
 _ENDLESS = re.compile(rf"(?:(?:[^\w\s'\"#\\]|\b(?:{'|'.join(keyword.kwlist)})\b)\s*+){{{_TOKENS_IN_A_ROW}}}")
 _SAYS_DEFINED = re.compile(r"\b(?:def|class)[ \t]+([^\W\d]\w*)")
+_ODD = re.compile(r"[\0\ufeff\ufffd]")
+_UNREADABLE = str.maketrans({"\0": " ", "\ufeff": " ", "\ufffd": "ǀ"})
+"""What nobody could decode may have been a letter: a name goes on behind it."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _NAME = re.compile(r"[^\W\d]\w*")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
@@ -64,9 +69,9 @@ class Python:
 
     def definitions(self, text: str, *, begins: bool) -> Definitions:
         """What `text` defines. See the module."""
-        if len(_CONTROL.findall(text)) > _NOT_TEXT * len(text):
+        if len(_CONTROL.findall(text)) > max(_NOT_TEXT * len(text), _FEW):
             return Definitions((), {})
-        clean = _LONE_RETURN.sub("\n", text.replace("\0", " ").replace("\ufeff", " "))
+        clean = _LONE_RETURN.sub("\n", text.translate(_UNREADABLE) if _ODD.search(text) else text)
         tree = _parse(clean) if len(clean) <= LONGEST else None
         if tree is not None and not tree.root_node.has_error:
             return _Reading(tree, clean, len(clean)).definitions(())
