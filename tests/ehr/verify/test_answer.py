@@ -294,6 +294,7 @@ def test_the_clauses_say_what_was_expected_and_given() -> None:
         ("answer[2]", "fail", "http://loinc.org|2823-3", "nothing"),
         ("answer[3]", "fail", "none", "nothing"),
     ]
+    assert finding(_verdict(["c"], LEVEL), "answer[0]").expected == "1.8 mg/dL"
     assert [c.label for c in verdict.clauses] == [None, "WRONG_ANSWER", "NO_ANSWER", "NO_ANSWER"]
     surplus = finding(_verdict(["a", "x" * 1000], A), "nothing else")
     assert (surplus.label, surplus.actual) == ("WRONG_ANSWER", "x" * 500)
