@@ -125,8 +125,10 @@ def _advise(grounder: Grounder) -> None:
     if grounder.unread_tools:
         tools = ", ".join(name for name, _ in grounder.unread_tools.most_common(5))
         reads = ", ".join(grounder.policies[0].reads)
+        one = grounder.without_reads == 1
+        who, they = ("1 trace calls", "it calls") if one else (f"{grounder.without_reads} traces call", "they call")
         note(
-            f"note: {grounder.without_reads} traces call no tool that reads ({reads}); they call {tools}."
+            f"note: {who} no tool that reads ({reads}); {they} {tools}."
             " If one of these shows files, name it with --read-tool"
         )
 
