@@ -23,6 +23,7 @@ NAMES = {
     "summary": "readback.summary:Summary",
     "case": "ehr.verify.cases:Case",
     "verification": "readback.documents:Verification",
+    "comparison": "readback.comparison:Comparison",
     "grounding": "readback.grounded:GroundingDocument",
     "validation": "readback.documents:Validation",
     "plan": "readback.documents:PlanDocument",

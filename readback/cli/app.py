@@ -9,6 +9,7 @@ import typer
 
 from readback.cli import (
     annotating,
+    comparing,
     grounding,
     judging,
     listing,
@@ -59,6 +60,7 @@ app.command("resume")(running.resume)
 app.command("score")(scoring.score)
 app.command("show")(showing.show)
 app.command("report")(scoring.report)
+app.command("compare")(comparing.compare)
 app.command("judge")(judging.judge)
 app.command("annotate")(annotating.annotate)
 app.command("validate")(validating.validate)

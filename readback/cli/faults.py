@@ -25,6 +25,7 @@ SENTENCES = (
     "judges.judging.JudgingError",
     "judges.votefile.VoteFileError",
     "readback.cli.ending.Mistake",
+    "readback.comparison.compare.ComparisonError",
     "readback.records.DefaultRecordError",
     "readback.registry.UnknownNameError",
     "readback.running.SettingError",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from readback.registry import SuiteSource
     from readback.running import Options
     from readback.summary import Summary, Threshold
+    from readback.tables import Screen
 
 REPORT = "report.html"
 
@@ -183,13 +184,20 @@ def _as_called() -> str:
 
 def show_table(summary: Summary) -> None:
     """The tables of a run on stdout."""
+    from readback.tables import screen_of
+
+    print_screen(screen_of(summary))
+
+
+def print_screen(screen: Screen) -> None:
+    """Tables on stdout."""
     from rich.console import Console
 
-    from readback.tables import screen_of, show
+    from readback.tables import show
 
     looking = is_terminal(sys.stdout)
     console = Console(highlight=False) if looking else Console(highlight=False, width=_WIDTH, no_color=True)
-    show(screen_of(summary), console)
+    show(screen, console)
 
 
 def say_problems(problems: Sequence[str]) -> None:

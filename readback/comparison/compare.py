@@ -1,0 +1,134 @@
+"""From runs to the comparison: who takes part, every pair over both populations, and the same pairs by parts.
+
+Baselines are reference rows: where other agents were measured in a suite, its baselines take no part (they would fill
+the table with episodes nobody asked about), and how many are left out is said. Where only baselines were played they
+are compared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+from harness.runfolder import RunFolder
+from readback.comparison.disagreements import disagreements_of
+from readback.comparison.document import (
+    ComparedRun,
+    Comparison,
+    Pair,
+    RaterLine,
+    Split,
+    Votes,
+)
+from readback.comparison.pairs import OUTCOMES, POPULATIONS, alpha_of, pair_of
+from readback.comparison.raters import Rater, compared, raters_of
+from readback.comparison.reading import Rated, ReadRun, read_runs
+
+By = Literal["condition", "agent", "bucket"]
+
+_PARTS: dict[By, Callable[[Rated], str | None]] = {
+    "condition": lambda one: one.entry.condition,
+    "agent": lambda one: one.entry.agent,
+    "bucket": lambda one: one.bucket,
+}
+_BUCKETS = ("high", "mid", "low")
+
+
+class ComparisonError(ValueError):
+    """There is nothing to compare. One sentence, with what to do next."""
+
+
+def compare_runs(folders: Sequence[RunFolder], *, disagreements: int = 0, baselines: bool = False) -> Comparison:
+    """Compare everything that was said about the episodes of these runs.
+
+    `disagreements` is how many of the most instructive ones are listed; with `baselines`, theirs take part beside other
+    agents'. Raises `ComparisonError` where no two raters that are compared judged a common episode, and what reading a
+    run raises.
+    """
+    reading = read_runs(folders)
+    taking_part = reading.rated if baselines else _measured(reading.rated)
+    raters: list[RaterLine] = []
+    pairs: list[Pair] = []
+    splits: list[Split] = []
+    chosen: list[tuple[list[Rated], list[tuple[Rater, Rater]]]] = []
+    for suite in dict.fromkeys(one.suite for one in taking_part):
+        rated = [one for one in taking_part if one.suite == suite]
+        known = raters_of(rated, reading.runs)
+        sides = compared(known)
+        raters += [_line(rater, rated) for rater in known]
+        pairs += _pairs(rated, sides)
+        splits += _splits(suite, rated, sides)
+        chosen.append((rated, sides))
+    if not pairs:
+        raise ComparisonError(_nothing(reading.runs, raters))
+    return Comparison(
+        runs=tuple(
+            ComparedRun(run=run.run, suite=run.suite, created=run.created, episodes=run.episodes)
+            for run in reading.runs
+        ),
+        episodes=len(taking_part),
+        same=reading.same,
+        baselines_left_out=len(reading.rated) - len(taking_part),
+        raters=tuple(raters),
+        pairs=tuple(pairs),
+        splits=tuple(splits),
+        disagreements=tuple(disagreements_of(chosen, reading.runs, disagreements)) if disagreements else (),
+    )
+
+
+def _measured(rated: Sequence[Rated]) -> tuple[Rated, ...]:
+    suites = {one.suite for one in rated if one.entry.kind != "baseline"}
+    return tuple(one for one in rated if one.entry.kind != "baseline" or one.suite not in suites)
+
+
+def _pairs(rated: Sequence[Rated], sides: Sequence[tuple[Rater, Rater]]) -> Iterator[Pair]:
+    for a, b in sides:
+        for population in POPULATIONS:
+            found = pair_of(rated, a, b, population)
+            if found is not None:
+                yield found
+
+
+def _splits(suite: str, rated: Sequence[Rated], sides: Sequence[tuple[Rater, Rater]]) -> Iterator[Split]:
+    for by, part in _PARTS.items():
+        values = dict.fromkeys(value for one in rated if (value := part(one)) is not None)
+        if len(values) < 2:
+            continue
+        for value in sorted(values, key=lambda value: (_place(by, value), value)):
+            chosen = [one for one in rated if part(one) == value]
+            yield Split(suite=suite, by=by, value=value, pairs=tuple(_pairs(chosen, sides)))
+
+
+def _place(by: By, value: str) -> int:
+    known = _BUCKETS if by == "bucket" else ("default", "grounded") if by == "condition" else ()
+    return known.index(value) if value in known else len(known)
+
+
+def _line(rater: Rater, rated: Sequence[Rated]) -> RaterLine:
+    judged = [one for one in rated if rater.key in one.said]
+    outcomes = Counter(one.said[rater.key].outcome for one in judged)
+    votes = Counter(vote for one in judged for vote in one.said[rater.key].votes)
+    return RaterLine(
+        suite=judged[0].suite,
+        lens=rater.key.lens,
+        config=rater.key.config,
+        name=rater.name,
+        kind=rater.kind,
+        about=rater.about,
+        episodes=len(judged),
+        outcomes={outcome: outcomes[outcome] for outcome in OUTCOMES},
+        votes=Votes(given=votes.total() - votes["unscored"], unscored=votes["unscored"]) if votes else None,
+        alpha=alpha_of(judged, rater.key),
+    )
+
+
+def _nothing(runs: Sequence[ReadRun], raters: Sequence[RaterLine]) -> str:
+    names = " and ".join(repr(run.run) for run in runs)
+    if not sum(run.episodes for run in runs):
+        return f"{names} holds no episode; go on with it by readback resume {runs[0].run}"
+    who = ", ".join(dict.fromkeys(rater.name for rater in raters)) or "nobody"
+    return (
+        f"there is nothing to compare in {names}: judged by {who}; have it judged by"
+        f" readback judge {runs[0].run} --model MODEL, then compare again"
+    )
