@@ -42,10 +42,10 @@ _IDS = ("id", "trace_id", "task_id", "instance_id", "episode_id", "conversation_
 _GROUPS = ("repository", "repo", "repo_id", "repo_name", "group", "template")
 _ANSWERS = ("answer", "final_answer", "result", "response", "output", "text", "message", "content")
 _REPOSITORY = re.compile(r"^\s*Repository:[ \t]*(\S+)", re.MULTILINE)
-_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
-_TEXT_PARTS = frozenset({"text", "output_text", "input_text", "refusal"})
-_OF_ANTHROPIC = frozenset({"tool_use", "tool_result"})
-_OF_RESPONSES = frozenset({"function_call", "function_call_output"})
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+_TEXT_PARTS = ("text", "output_text", "input_text", "refusal")
+_OF_ANTHROPIC = ("tool_use", "tool_result")
+_OF_RESPONSES = ("function_call", "function_call_output")
 
 
 def is_message(value: Any) -> bool:
@@ -103,7 +103,7 @@ def _checked(message: Any, at: int) -> dict[str, Any]:
     if message.get("type") in _OF_RESPONSES:
         raise TraceError("is in the format of OpenAI's Responses, which is not read; expected chat messages")
     if message.get("role") not in _ROLES:
-        raise TraceError(f"message {at + 1} has the role {message.get('role')!r}; expected one of {sorted(_ROLES)}")
+        raise TraceError(f"message {at + 1} has the role {message.get('role')!r}; expected one of {', '.join(_ROLES)}")
     content = message.get("content")
     if not (content is None or isinstance(content, str | list)):
         raise TraceError(f"message {at + 1} has {json_text(content)[:40]} as content; expected text or parts")
