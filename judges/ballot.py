@@ -96,12 +96,12 @@ def flags_of(ballot: Ballot, *, answer: str, positions: Collection[int]) -> tupl
 
 _WORDS = r"(?:support(?:ed|s)?|ground(?:ed|s)?|verif(?:ied|y)|confirm(?:ed|s)?|shown?|seen|found|established|backed)"
 _AGAINST = re.compile(
-    rf"\b(?:not|n't|cannot|never|nowhere|fails? to|without)\b(?:\s+\w+){{0,3}}?\s+{_WORDS}\b"
+    rf"(?:\b(?:not|cannot|never|nowhere|fails? to|without)|n['’]t)\b(?:\s+\w+){{0,3}}?\s+{_WORDS}\b"
     r"|\b(?:unsupported|ungrounded|unverified|unfounded|fabricated|made up|hallucinated|contradict(?:s|ed)?)\b"
     rf"|\bno (?:evidence|support|call|result)\b|\bdoes not (?:appear|occur)\b|\bnot_supported\b",
     re.I,
 )
-_DOUBLE = re.compile(r"\b(?:no|none|nothing|neither|never|not one|without any|isn't|not)\b", re.I)
+_DOUBLE = re.compile(r"\b(?:no|none|nothing|neither|never|not one|without any|not)\b|n['’]t\b", re.I)
 _FOR = re.compile(
     r"\b(?:all|every|each|both)\b[^.;]{0,60}?\b(?:is|are|was|were)\s+(?:fully |clearly |directly )?"
     r"(?:supported|grounded|verified|confirmed|shown|seen|found)\b"

@@ -18,7 +18,7 @@ from typing import Any
 
 from grounding.answer import answer_of
 from grounding.loss import lost_evidence
-from harness.plain import shown
+from harness.plain import json_text
 from harness.task import Task
 from harness.trace import Call, Episode
 from harness.values import digest
@@ -134,7 +134,7 @@ def by_index(subject: Subject, characters: int) -> Extract | None:
                 "part": "call_index",
                 "position": call.position,
                 "name": call.name,
-                "arguments": shown(call.raw_arguments if call.arguments is None else call.arguments, _INDEXED),
+                "arguments": _beginning(call),
                 "status": call.status,
                 "characters": len(line),
             }
@@ -157,6 +157,11 @@ def _call(call: Call) -> dict[str, Any]:
         line["cut_by"] = call.cut_by
     line["result"] = call.result
     return line
+
+
+def _beginning(call: Call) -> str:
+    text = json_text(call.raw_arguments or "" if call.arguments is None else call.arguments)
+    return text if len(text) <= _INDEXED else f"{text[:_INDEXED]}…"
 
 
 def _ends(calls: Sequence[str], room: int) -> tuple[int, int]:
