@@ -20,7 +20,7 @@ from judges.vote import JudgeSetting, Kind, Vote
 class Outcomes(Value):
     """Verdicts by outcome."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", serialize_by_alias=True)
 
     passed: int = Field(alias="pass")
     fail: int
@@ -36,8 +36,6 @@ class Standing(Value):
     nothing by their kind, `flags` those to be looked at. `split` counts episodes whose valid votes differ, `left` votes
     that are missing. `usage` and `billed_usd` are of all stored votes; a sum with an unknown price is null.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", serialize_by_alias=True)
 
     config: str
     name: str
