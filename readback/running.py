@@ -93,13 +93,20 @@ def baselines_of(source: SuiteSource, faults: Sequence[str]) -> dict[str, str]:
     return {**source.baselines, **more}
 
 
-def variants_of(source: SuiteSource, *, validation: str | None, faults: Sequence[str]) -> tuple[dict[str, Any], ...]:
+def variants_of(
+    source: SuiteSource, *, validation: str | None, faults: Sequence[str], record: str | None = None
+) -> tuple[dict[str, Any], ...]:
     """The variants to play: each fault, under the way of validating that is asked for and under the usual one.
 
     Without a fault there is none injected. Raises `UnknownNameError` and `SettingError`.
     """
     if (validation or faults) and not isinstance(source, Faulty):
         raise SettingError(f"the suite {source.name!r} has neither faults nor ways of validating; leave them out")
+    if (validation or faults) and record is not None and is_server(record):
+        raise SettingError(
+            f"the server at {record!r} validates as it is set up, and has no faults to be injected; leave"
+            " --validation and --fault out, or name a record's file"
+        )
     known = source.faults if isinstance(source, Faulty) else {}
     ways = source.validations if isinstance(source, Faulty) else ()
     for fault in faults:

@@ -120,7 +120,7 @@ def run(
         lock=None if lock is None else str(lock), counterfactual=tuple(counterfactual or ()),
         kinds=tuple(kinds or ()), search=search,
     )  # fmt: skip
-    variants = variants_of(source, validation=options.validation, faults=options.faults)
+    variants = variants_of(source, validation=options.validation, faults=options.faults, record=options.record)
     variants = renamed_variants_of(source, options) or variants
     prompts = prompts_of(condition or ())
     _refuse_used(out)

@@ -273,3 +273,42 @@ def test_waiting_for_a_server_ends(server: Server) -> None:
         wait_until_ready(listening.base, seconds=5)
     with pytest.raises(RemoteError, match="did not answer within"):
         wait_until_ready("http://127.0.0.1:1/fhir", seconds=0.1)
+
+
+def test_a_servers_content_is_a_record_and_a_records_content_is_put_on_a_server() -> None:
+    from ehr.remote_record import fetched, put_on
+    from ehr.tasks import synthetic
+
+    rows = synthetic.generate(patients=3, seed=3)
+    with (
+        Record.build(rows, clock=synthetic.CLOCK, synthetic=True) as record,
+        Record.build([], clock=synthetic.CLOCK, synthetic=True) as nothing,
+        loopback() as listening,
+    ):
+        live = nothing.fork(base=listening.base)
+        listening.handler = live
+        with pytest.raises(RemoteError, match="holds no resources; load a record first"), fetched(listening.base):
+            pass
+        told: list[tuple[str, int, int | None]] = []
+        total = sum(record.counts.values())
+        assert put_on(record, listening.base, lambda *said: told.append(said)) == total
+        assert told[-1] == ("loading", total, total)
+        with fetched(listening.base) as copy:
+            assert dict(copy.counts) == dict(record.counts)
+            assert copy.synthetic is False and copy.clock.startswith("2026-01-15T")
+            id = record.ids("Patient")[0]
+            before, after = (json.loads(one.body("Patient", id) or b"") for one in (record, copy))
+            assert {**before, "meta": None} == {**after, "meta": None}
+
+
+def test_a_server_that_refuses_a_record_is_named_with_its_reason() -> None:
+    from ehr.remote_record import put_on
+
+    with (
+        Record.build([{"resourceType": "Patient", "id": "77"}], clock="2026-01-15T10:15:00Z", synthetic=True) as record,
+        Record.build([], clock="2026-01-15T10:15:00Z", synthetic=True) as nothing,
+        loopback() as listening,
+    ):
+        listening.handler = nothing.fork(base=listening.base)
+        with pytest.raises(RemoteError, match=r"refused resources of the record \(400\): HAPI-0960"):
+            put_on(record, listening.base)

@@ -104,6 +104,9 @@ def test_what_cannot_be_injected_is_said(here: Path, small_record: Path) -> None
     assert ended.code == 2 and "there is no validation 'strict'; choose from full, hapi" in ended.err
     ended = readback("run", "ehr", "--record", small_record, "--fault", "slow", "--fault", "slow")
     assert ended.code == 2 and "named twice" in ended.err
+    for asked in (["--fault", "slow"], ["--validation", "full"]):
+        ended = readback("run", "ehr", "--record", "http://127.0.0.1:9/fhir", *asked)
+        assert ended.code == 2 and "validates as it is set up, and has no faults" in ended.err
     ended = readback("run", "ehr", "--record", small_record, "--agent", "trusting")
     assert ended.code == 2 and "there is no agent 'trusting'" in ended.err
     assert not Path("runs").exists()
