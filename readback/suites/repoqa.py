@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from readback.registry import Choices, UnknownNameError
 
@@ -50,6 +50,12 @@ class RepoqaSource:
         from repoqa.suite import judge
 
         return judge(task, episode)
+
+    def instruction(self, task: Task, variant: Mapping[str, Any]) -> str:
+        """What the agent was asked under this variant: of a counterfactual tree in its names. See `Rewords`."""
+        from repoqa.suite import truth_of
+
+        return str(truth_of(task, variant)["instruction"])
 
     def undrawn(self, suite: Suite) -> Mapping[str, str]:
         """Nothing: a repository that is not here is said when the suite is opened."""
