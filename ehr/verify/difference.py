@@ -169,7 +169,7 @@ def second_answer(resource: Mapping[str, Any], path: Path) -> str | None:
         return None
     fields = definitions.fields(type_name)
     own = fields.get(str(path[-1]))
-    if own is None or not own.element.choice:
+    if own is None:
         return None
     of_choice = (key for key, field in fields.items() if field.element == own.element and key != own.key)
     return next((key for key in of_choice if key in parent), None)

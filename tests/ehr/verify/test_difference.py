@@ -130,6 +130,7 @@ def test_an_element_path_is_known_or_not() -> None:
         ({"resourceType": "Drug", "valueString": "", "valueInteger": 1}, ("valueString",), None),
         ({"valueString": "", "valueInteger": 1}, ("valueString",), None),
         ({"resourceType": "Observation"}, (), None),
+        ({"resourceType": "Observation", "nonsense": "x", "valueString": "y"}, ("nonsense",), None),
         ({"resourceType": ["x"], "valueString": ""}, ("valueString",), None),
     ],
 )  # fmt: skip
