@@ -1,7 +1,6 @@
 """What a large record costs: building, opening, and searches of every kind an agent can write.
 
-    python -m benchmarks.records                       # makes a record of 785,207 resources, then measures it
-    python -m benchmarks.records --resources 100000
+    python -m benchmarks.records                       # builds the preset of 785,207 clinical resources, measures it
     python -m benchmarks.records ward.record           # measures another record
 
 Times are milliseconds; p50 and p99 over many searches, each with its first page of bodies (and what is included with
@@ -19,9 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +27,10 @@ from ehr.sandbox.definitions import parameters
 from ehr.sandbox.overlay import Overlay
 from ehr.sandbox.record import Record
 from ehr.sandbox.searching.search import search
+from ehr.tasks.synthetic import PRESETS, preset
 
-CLOCK = "2023-11-13T10:15:00+00:00"
-FULL = 785_207
-"""Resources of the published benchmark's record, whose size and mix the made one has."""
+PRESET = "medagentbench"
+"""The published benchmark's size and shape: 785,207 clinical resources of 100 patients, and demographics of others."""
 BUDGET = 50.0
 """Milliseconds that any search may take."""
 PAGE = 20
@@ -49,107 +47,15 @@ class Spread:
     worst: float
 
 
-# ---- a record
-
-
-def dense_resources(total: int = FULL, patients: int = 100, seed: int = 7) -> Iterator[bytes]:
-    """Resources of the size and mix of MedAgentBench: 100 patients, nine in ten a laboratory result or a vital sign."""
-    rng = random.Random(seed)
-    labs = [(f"LAB{n:03d}", rng.uniform(1, 200), rng.choice(["mg/dL", "mmol/L", "g/dL"])) for n in range(140)]
-    start = datetime(2018, 1, 1, tzinfo=UTC)
-    names = [f"S{1_000_000 + n * 7919}" for n in range(patients)]
-    updated = {"versionId": "1", "lastUpdated": "2023-11-13T10:00:00.000+00:00"}
-    for number, id in enumerate(names):
-        yield _bytes(
-            "Patient",
-            f"p{number}",
-            meta=updated,
-            identifier=[{"system": "http://hospital.example/mrn", "value": id}],
-            name=[{"family": f"Family{rng.randrange(70)}", "given": [f"Given{rng.randrange(90)}"]}],
-            telecom=[{"system": "phone", "value": f"555-{number:04d}"}],
-            gender=rng.choice(["male", "female"]),
-            birthDate=f"{rng.randint(1930, 2000)}-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}",
-            address=[{"city": "Palo Alto", "state": "CA", "postalCode": "94301"}],
-        )
-    for number in range(total - patients):
-        subject = {"reference": f"Patient/p{rng.randrange(patients)}"}
-        when = (start + timedelta(seconds=rng.randrange(5 * 365 * 86_400))).isoformat()
-        kind = rng.random()
-        if kind < 0.92:
-            code, mean, unit = rng.choice(labs)
-            yield _bytes(
-                "Observation",
-                f"o{number}",
-                meta=updated,
-                status="final",
-                category=[{"coding": [{"system": "http://c.example/category", "code": "laboratory"}]}],
-                code={
-                    "coding": [{"system": "http://loinc.org", "code": code, "display": f"Test {code}"}],
-                    "text": code,
-                },
-                subject=subject,
-                effectiveDateTime=when,
-                issued=when,
-                valueQuantity={
-                    "value": round(rng.gauss(mean, mean / 10), 1),
-                    "unit": unit,
-                    "system": "http://unitsofmeasure.org",
-                    "code": unit,
-                },
-            )
-        elif kind < 0.96:
-            yield _bytes(
-                "MedicationRequest",
-                f"m{number}",
-                meta=updated,
-                status=rng.choice(["active", "completed", "stopped"]),
-                intent="order",
-                medicationCodeableConcept=_concept("http://rx.example", rng.randrange(300)),
-                subject=subject,
-                authoredOn=when,
-            )
-        elif kind < 0.985:
-            yield _bytes(
-                "Condition",
-                f"c{number}",
-                meta=updated,
-                code=_concept("http://icd.example", rng.randrange(400)),
-                subject=subject,
-                onsetDateTime=when,
-                recordedDate=when,
-            )
-        else:
-            yield _bytes(
-                "Procedure",
-                f"r{number}",
-                meta=updated,
-                status="completed",
-                code=_concept("http://cpt.example", rng.randrange(300)),
-                subject=subject,
-                performedDateTime=when,
-            )
-
-
-def _concept(system: str, number: int) -> dict[str, Any]:
-    return {
-        "coding": [{"system": system, "code": str(number), "display": f"Concept {number}"}],
-        "text": f"Concept {number}",
-    }
-
-
-def _bytes(type: str, id: str, **elements: Any) -> bytes:
-    return json.dumps({"resourceType": type, "id": id, **elements}, separators=(",", ":")).encode()
-
-
 # ---- building and opening, each in its own process
 
 
-def build(path: Path, total: int = FULL) -> dict[str, float]:
-    """Seconds (on the clock, and of the processor), peak memory and file size (MiB) of building `dense_resources`.
+def build(path: Path) -> dict[str, float]:
+    """Seconds (on the clock, and of the processor), peak memory and file size (MiB) of building the preset.
 
-    Making the resources is a fifth of it.
+    Generating the resources is a part of it.
     """
-    return _apart("build", str(path), str(total))
+    return _apart("build", str(path))
 
 
 def opening(path: Path) -> dict[str, float]:
@@ -164,10 +70,10 @@ def _apart(*arguments: str) -> dict[str, float]:
     return found
 
 
-def _inside(what: str, path: str, total: str = "0") -> dict[str, float]:
+def _inside(what: str, path: str) -> dict[str, float]:
     start = time.perf_counter()
     if what == "build":
-        Record.build(dense_resources(int(total)), path, clock=CLOCK, synthetic=True).close()
+        Record.build(preset(PRESET), path, clock=PRESETS[PRESET], synthetic=True).close()
         size = Path(path).stat().st_size / 2**20
         seconds = time.perf_counter() - start
         return {"seconds": seconds, "cpu_seconds": time.process_time(), "peak_mib": _peak(), "file_mib": size}
@@ -215,7 +121,8 @@ def _timed(do: Callable[[], Any]) -> float:
 def main_queries(record: Record, number: int = 1000, seed: int = 1) -> list[Query]:
     """One patient, one code, from a day on, newest first: what most tasks ask."""
     rng = random.Random(seed)
-    patients, codes = record.ids("Patient"), _some(record, "Observation", "code", rng, 200)
+    codes = _some(record, "Observation", "code", rng, 200)
+    patients = _observed(record)
     return [
         (
             "Observation",
@@ -228,6 +135,12 @@ def main_queries(record: Record, number: int = 1000, seed: int = 1) -> list[Quer
         )
         for _ in range(number)
     ]
+
+
+def _observed(record: Record) -> list[str]:
+    """The ids of patients who have Observations."""
+    overlay = Overlay(record)
+    return [id for id in record.ids("Patient") if search(overlay, "Observation", [("patient", id)]).total]
 
 
 def random_queries(record: Record, number: int = 1000, seed: int = 2) -> list[Query]:
@@ -348,14 +261,11 @@ def after_writes(record: Record, number: int, seed: int = 3) -> Spread:
     rng = random.Random(seed)
     overlay = Overlay(record)
     observations, patients = record.ids("Observation"), record.ids("Patient")
-    for one, body in enumerate(dense_resources(number + 100, 100, seed)):
-        resource_ = json.loads(body)
-        if resource_["resourceType"] == "Patient":
-            continue
-        id = rng.choice(observations) if one % 5 == 0 and resource_["resourceType"] == "Observation" else f"w{one}"
-        resource_["id"] = id
-        resource_["subject"] = {"reference": f"Patient/{rng.choice(patients)}"}
-        overlay.put(resource_["resourceType"], id, json.dumps(resource_).encode())
+    for one in range(number):
+        written = json.loads(record.body("Observation", rng.choice(observations)) or b"")
+        id = written["id"] if one % 5 == 0 else f"w{one}"
+        body = json.dumps({**written, "id": id, "subject": {"reference": f"Patient/{rng.choice(patients)}"}})
+        overlay.put("Observation", id, body.encode())
         if one % 10 == 0:
             overlay.remove("Observation", rng.choice(observations))
     queries = main_queries(record, 200, seed) + random_queries(record, 200, seed)
@@ -395,7 +305,6 @@ def measure(path: Path) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("record", nargs="?", type=Path)
-    parser.add_argument("--resources", type=int, default=FULL)
     parser.add_argument("--slowest", action="store_true", help="print the slowest searches")
     parser.add_argument("--inside", nargs="+", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -405,7 +314,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = given.record or Path(folder) / "dense.record"
         if given.record is None:
-            print(json.dumps({"build": build(path, given.resources)}, indent=1), flush=True)
+            print(json.dumps({"build": build(path)}, indent=1), flush=True)
         print(json.dumps(measure(path), indent=1))
         if given.slowest:
             with Record.open(path) as record:

@@ -42,12 +42,17 @@ def seconds(work: Callable[[], object], runs: int = RUNS) -> float:
     return statistics.median(times)
 
 
+def here() -> list[Repository]:
+    """The pinned repositories that are here, else the shipped one; what is missing is named on standard error."""
+    found, missing = present_all(read_lock(default_lock_path()), cache_folder())
+    if missing:
+        print(f"not here: {', '.join(pin.name for pin in missing)}; readback repos sync brings them", file=sys.stderr)
+    return list(found) or [shipped_repository()]
+
+
 def main() -> None:
     lock = read_lock(default_lock_path())
-    here, missing = present_all(lock, cache_folder())
-    repositories = here or [shipped_repository()]
-    if missing:
-        print(f"not here: {', '.join(pin.name for pin in missing)}")
+    repositories = here()
     indexes = index_all(repositories)
     lines = sum(
         content.count(b"\n")
