@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,66 +14,21 @@ import pytest
 from harness.cache import Cache
 from harness.limits import Budget
 from harness.models.exchange import Exchange
-from harness.models.model import Form, NoReplyError, Reply, Said, Turn
+from harness.models.model import NoReplyError, Reply
 from harness.prices import Price
 from harness.runfolder import RunFolder
-from harness.tool import Tool
-from harness.trace import Usage
 from harness.verdict import Verdict
 from judges.estimate import estimate
 from judges.judge import Judge
 from judges.judging import Judging, JudgingError, Progress, Report, Wanted
 from judges.rubric import Rubric
-from judges.scripted import FREE, data_of, rule_model
+from judges.scripted import data_of, rule_model
 from judges.standing import standing
 from judges.votefile import VoteFile, VoteFileError
 from tests.harness.provider import Provider, Say
 from tests.judges.build import KEY, NO, episode, run, said, task
+from tests.judges.oracle import Oracle, always, asked_of, judge_of
 from tests.judges.provider import judge_at
-
-
-@dataclass
-class Oracle:
-    """A model that says what a function of the question's number and of the repeat says; counts what it is asked."""
-
-    says: Callable[[int, int], str | NoReplyError]
-    name: str = "oracle:m"
-    price: Price | None = FREE
-    billed: float = 0.0
-    asked: list[tuple[int, int]] = field(default_factory=list)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"provider": "oracle", "model": self.name}
-
-    def reply(
-        self, system: str, history: Sequence[Turn], tools: Sequence[Tool], *, repeat: int, seconds: float,
-        form: Form | None = None,
-    ) -> Reply:  # fmt: skip
-        first = history[0]
-        assert isinstance(first, Said)
-        answer = list(data_of(first.text))[-1]["values"]
-        number = int(re.sub(r"\D", "", str(answer)) or 0)
-        self.asked.append((number, repeat))
-        text = self.says(number, repeat)
-        if isinstance(text, NoReplyError):
-            raise text
-        usage = Usage(input=10, output=1, calls=1, cost_usd=self.billed)
-        return Reply(texts=(text,), usage=usage, billed_usd=self.billed)
-
-
-def judge_of(says: Callable[[int, int], str | NoReplyError], **more: Any) -> Judge:
-    model = {key: more.pop(key) for key in ("name", "price", "billed") if key in more}
-    return Judge(Oracle(says, **model), more.pop("rubric", Rubric("facts")), **{"votes": 3, **more})
-
-
-def asked_of(judge: Judge) -> list[tuple[int, int]]:
-    assert isinstance(judge.model, Oracle)
-    return sorted(judge.model.asked)
-
-
-def always(text: str) -> Callable[[int, int], str]:
-    return lambda number, repeat: text
 
 
 def some(path: Path, numbers: Sequence[int] = (1, 2, 3, 4), **more: Any) -> RunFolder:
