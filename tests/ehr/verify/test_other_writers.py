@@ -393,6 +393,15 @@ def test_an_item_that_another_changed_and_the_agent_took_away_is_the_agents_doin
     assert _overwritten(before, ("other", theirs), ("agent", {"a": [{"x": 1}]})) == (theirs, [])
 
 
+def test_several_other_writers_in_a_row_are_taken_together() -> None:
+    nurse: Body = {"a": 1, "b": 1}
+    clerk: Body = {"a": 1, "b": 1, "c": 1}
+    assert _overwritten({}, ("agent", {"a": 1}), ("nurse", nurse), ("clerk", clerk)) == ({"b": 1, "c": 1}, [])
+    assert _overwritten({}, ("agent", {"a": 1}), ("nurse", nurse), ("clerk", clerk), ("agent", {"a": 2})) == (
+        {}, ["b", "c"],
+    )  # fmt: skip
+
+
 def test_only_the_agents_writes_leave_before_as_it_was() -> None:
     assert _overwritten({"a": 1}, ("agent", {"a": 2}), ("agent", {"a": 3})) == ({"a": 1}, [])
 
