@@ -150,7 +150,7 @@ def conclude(folder: RunFolder, thresholds: Sequence[Threshold], *, as_json: boo
 
     run = str(folder.path)
     summary = summary_of(folder)
-    write_report(folder, folder.path / REPORT, run=run)
+    write_report(folder, folder.path / REPORT, run=run, summary=summary)
     if as_json:
         document(summary)
     else:

@@ -23,7 +23,7 @@ from readback.comparison.document import (
 )
 from readback.comparison.pairs import OUTCOMES, POPULATIONS, alpha_of, pair_of
 from readback.comparison.raters import Rater, compared, raters_of
-from readback.comparison.reading import Rated, ReadRun, read_runs
+from readback.comparison.reading import Rated, Reading, ReadRun, read_runs, source_of
 
 By = Literal["condition", "agent", "bucket"]
 
@@ -46,7 +46,13 @@ def compare_runs(folders: Sequence[RunFolder], *, disagreements: int = 0, baseli
     agents'. Raises `ComparisonError` where no two raters that are compared judged a common episode, and what reading a
     run raises.
     """
-    reading = read_runs(folders)
+    reading = read_runs([source_of(folder) for folder in folders])
+    return compare_read(reading, disagreements=disagreements, baselines=baselines)
+
+
+def compare_read(reading: Reading, *, disagreements: int = 0, baselines: bool = False) -> Comparison:
+    """The same, of runs that were read already."""
+    sources = [run.source for run in reading.runs]
     taking_part = reading.rated if baselines else _measured(reading.rated)
     raters: list[RaterLine] = []
     pairs: list[Pair] = []
@@ -54,7 +60,7 @@ def compare_runs(folders: Sequence[RunFolder], *, disagreements: int = 0, baseli
     chosen: list[tuple[list[Rated], list[tuple[Rater, Rater]]]] = []
     for suite in dict.fromkeys(one.suite for one in taking_part):
         rated = [one for one in taking_part if one.suite == suite]
-        known = raters_of(rated, reading.runs)
+        known = raters_of(rated, sources)
         sides = compared(known)
         raters += [_line(rater, rated) for rater in known]
         pairs += _pairs(rated, sides)
@@ -64,7 +70,7 @@ def compare_runs(folders: Sequence[RunFolder], *, disagreements: int = 0, baseli
         raise ComparisonError(_nothing(reading.runs, raters))
     return Comparison(
         runs=tuple(
-            ComparedRun(run=run.run, suite=run.suite, created=run.created, episodes=run.episodes)
+            ComparedRun(run=run.source.run, suite=run.source.suite, created=run.source.created, episodes=len(run.rated))
             for run in reading.runs
         ),
         episodes=len(taking_part),
@@ -73,7 +79,7 @@ def compare_runs(folders: Sequence[RunFolder], *, disagreements: int = 0, baseli
         raters=tuple(raters),
         pairs=tuple(pairs),
         splits=tuple(splits),
-        disagreements=tuple(disagreements_of(chosen, reading.runs, disagreements)) if disagreements else (),
+        disagreements=tuple(disagreements_of(chosen, sources, disagreements)) if disagreements else (),
     )
 
 
@@ -124,11 +130,12 @@ def _line(rater: Rater, rated: Sequence[Rated]) -> RaterLine:
 
 
 def _nothing(runs: Sequence[ReadRun], raters: Sequence[RaterLine]) -> str:
-    names = " and ".join(repr(run.run) for run in runs)
-    if not sum(run.episodes for run in runs):
-        return f"{names} holds no episode; go on with it by readback resume {runs[0].run}"
+    first = runs[0].source.run
+    names = " and ".join(repr(run.source.run) for run in runs)
+    if not any(run.rated for run in runs):
+        return f"{names} holds no episode; go on with it by readback resume {first}"
     who = ", ".join(dict.fromkeys(rater.name for rater in raters)) or "nobody"
     return (
         f"there is nothing to compare in {names}: judged by {who}; have it judged by"
-        f" readback judge {runs[0].run} --model MODEL, then compare again"
+        f" readback judge {first} --model MODEL, then compare again"
     )

@@ -17,7 +17,7 @@ from readback.asked import asked
 from readback.comparison.document import Disagreement, Opinion
 from readback.comparison.pairs import OUTCOMES
 from readback.comparison.raters import Rater, raters_of
-from readback.comparison.reading import Rated, RaterKey, ReadRun, votes_of
+from readback.comparison.reading import Rated, RaterKey, Source, votes_of
 from readback.summary.ledger import variant_of
 
 Sides = Sequence[tuple[Rater, Rater]]
@@ -29,7 +29,7 @@ _MOST_PASSED = 3
 
 
 def disagreements_of(
-    suites: Sequence[tuple[Sequence[Rated], Sides]], runs: Sequence[ReadRun], count: int
+    suites: Sequence[tuple[Sequence[Rated], Sides]], sources: Sequence[Source], count: int
 ) -> list[Disagreement]:  # fmt: skip
     """At most `count` of them, the most telling first; suites take turns."""
     taken: dict[tuple[str, str], tuple[Rated, str]] = {}
@@ -41,9 +41,9 @@ def disagreements_of(
         if queue:
             queues.append(queue)
     names = {
-        suite[0][0].suite: {rater.key: rater for rater in raters_of(suite[0], runs)} for suite in suites if suite[0]
+        suite[0][0].suite: {rater.key: rater for rater in raters_of(suite[0], sources)} for suite in suites if suite[0]
     }
-    return list(_told(list(taken.values()), runs, names))
+    return list(_told(list(taken.values()), sources, names))
 
 
 def _queues(rated: Sequence[Rated], sides: Sides) -> Iterator[list[tuple[Rated, str]]]:
@@ -83,19 +83,19 @@ def _clarity(one: Rated, keys: Sequence[RaterKey]) -> float:
 
 
 def _told(
-    chosen: Sequence[tuple[Rated, str]], runs: Sequence[ReadRun], names: Mapping[str, Mapping[RaterKey, Rater]]
+    chosen: Sequence[tuple[Rated, str]], sources: Sequence[Source], names: Mapping[str, Mapping[RaterKey, Rater]]
 ) -> Iterator[Disagreement]:
     """Each with its question, answer and opinions; of each run only the chosen episodes are read again."""
     verdicts: dict[tuple[str, str], dict[RaterKey, Verdict]] = {}
     episodes: dict[tuple[str, str], tuple[Task, Episode]] = {}
-    for run in runs:
-        here = {one.entry.id for one, _ in chosen if run.run in one.runs}
-        tasks = {task.id: task for task in run.folder.tasks()} if here else {}
-        for episode in run.folder.episodes_of(here):
-            episodes[run.run, episode.id] = (tasks[episode.task], episode)
-        for verdict in run.folder.verdicts() if here else ():
+    for source in sources:
+        here = {one.entry.id for one, _ in chosen if source.run in one.runs}
+        tasks = {task.id: task for task in source.stored.tasks()} if here else {}
+        for episode in source.episodes_of(here):
+            episodes[source.run, episode.id] = (tasks[episode.task], episode)
+        for verdict in source.stored.verdicts() if here else ():
             if verdict.episode in here:
-                of = verdicts.setdefault((run.run, verdict.episode), {})
+                of = verdicts.setdefault((source.run, verdict.episode), {})
                 of[RaterKey(verdict.lens, verdict.config)] = verdict
     for one, pair in chosen:
         task, episode = episodes[one.run, one.entry.id]

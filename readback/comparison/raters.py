@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from readback.comparison.document import RaterKind
-from readback.comparison.reading import Rated, RaterKey, ReadRun, path_of
+from readback.comparison.reading import Rated, RaterKey, Source
 
 if TYPE_CHECKING:
     from judges.vote import JudgeSetting
@@ -36,9 +36,9 @@ _ABOUT = {
 }
 
 
-def raters_of(rated: Iterable[Rated], runs: Sequence[ReadRun]) -> list[Rater]:
+def raters_of(rated: Iterable[Rated], sources: Sequence[Source]) -> list[Rater]:
     """The raters of these episodes, in the order in which they are shown: people last, each judge after the lenses."""
-    settings = _settings(runs)
+    settings = {config: setting for source in sources for config, setting in source.judges.items()}
     rules: dict[RaterKey, bool] = {}
     for one in rated:
         for key, said in one.said.items():
@@ -88,15 +88,6 @@ def _policy(config: str) -> str | None:
     from grounding import POLICIES
 
     return next((policy.name for policy in POLICIES.values() if policy.digest == config), None)
-
-
-def _settings(runs: Sequence[ReadRun]) -> Mapping[str, JudgeSetting]:
-    from judges.votefile import VoteFile
-
-    found: dict[str, JudgeSetting] = {}
-    for run in runs:
-        found.update(VoteFile(path_of(run)).judges())
-    return found
 
 
 def _short(config: str) -> str:

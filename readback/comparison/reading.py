@@ -11,20 +11,77 @@ every rater.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from harness.runfolder import RunFolder
+from harness.task import Task
 from harness.trace import UNSCORED_ENDINGS, Episode
 from harness.values import digest
 from harness.verdict import Outcome, Verdict
-from readback.summary.ledger import STANDING_ALONE, Entry, read_ledger
+from readback.summary.ledger import STANDING_ALONE, Entry, Ledger, read_ledger
+
+if TYPE_CHECKING:
+    from judges.vote import JudgeSetting
 
 _VOTE = "vote "
 """How the clauses of a judge's verdict that are votes are named."""
+
+
+class Stored(Protocol):
+    """A run that can be read more than once; `harness.runfolder.RunFolder` is one."""
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What `run.json` holds."""
+        ...
+
+    def tasks(self) -> Iterable[Task]:
+        """The tasks."""
+        ...
+
+    def episodes(self) -> Iterable[Episode]:
+        """The episodes, one of each id."""
+        ...
+
+    def verdicts(self) -> Iterable[Verdict]:
+        """The verdicts."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A run by its name in documents (its folder), with its judges by configuration."""
+
+    stored: Stored
+    run: str
+    judges: Mapping[str, JudgeSetting] = field(default_factory=dict)
+
+    @property
+    def suite(self) -> str:
+        """The suite that was played."""
+        return str(self.stored.about.get("suite", ""))
+
+    @property
+    def created(self) -> str | None:
+        """When it was begun, as its description says."""
+        times = self.stored.about.get("times")
+        created = times.get("created") if isinstance(times, Mapping) else None
+        return str(created) if created else None
+
+    def episodes_of(self, ids: Collection[str]) -> Iterator[Episode]:
+        """The episodes of these ids."""
+        if isinstance(self.stored, RunFolder):
+            return self.stored.episodes_of(ids)
+        return (episode for episode in self.stored.episodes() if episode.id in ids)
+
+
+def source_of(folder: RunFolder) -> Source:
+    """A run folder as a source, with the judges that it describes. Raises `VoteFileError`."""
+    from judges.votefile import VoteFile
+
+    return Source(folder, str(folder.path), VoteFile(folder.path).judges())
 
 
 class RaterKey(NamedTuple):
@@ -66,13 +123,12 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class ReadRun:
-    """A run as it was read."""
+    """A run as it was read: its ledger, its rated episodes, and the digests of their traces where they were made."""
 
-    folder: RunFolder
-    run: str
-    suite: str
-    created: str | None
-    episodes: int
+    source: Source
+    ledger: Ledger
+    rated: tuple[Rated, ...]
+    traces: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +140,19 @@ class Reading:
     same: int
 
 
-def read_runs(folders: Sequence[RunFolder]) -> Reading:
+def read_runs(sources: Sequence[Source]) -> Reading:
     """Read the tasks, episodes and verdicts of each run. Raises `LedgerError` and `RunFolderError`."""
-    several = _in_several(folders)
-    runs: list[ReadRun] = []
+    runs = tuple(_read(source, with_traces=len(sources) > 1) for source in sources)
     found: dict[tuple[str, str], Rated] = {}
     same = 0
-    for folder in folders:
-        traces: dict[str, str] = {}
-        rated = list(_read(folder, several, traces))
-        runs.append(_run(folder, len(rated)))
-        for one in rated:
-            key = (one.entry.id, traces.get(one.entry.id, ""))
+    for run in runs:
+        for one in run.rated:
+            key = (one.entry.id, run.traces.get(one.entry.id, ""))
             if key in found:
                 same += 1
                 one = _together(found[key], one)
             found[key] = one
-    return Reading(tuple(runs), tuple(found.values()), same)
+    return Reading(runs, tuple(found.values()), same)
 
 
 def _together(before: Rated, now: Rated) -> Rated:
@@ -112,31 +164,21 @@ def _together(before: Rated, now: Rated) -> Rated:
     )
 
 
-def _in_several(folders: Sequence[RunFolder]) -> set[str]:
-    """The ids that stand in more than one of the runs: their traces must be compared."""
-    counts = Counter(key for folder in folders for key in (folder.endings() if len(folders) > 1 else ()))
-    return {key for key, times in counts.items() if times > 1}
-
-
-def _run(folder: RunFolder, episodes: int) -> ReadRun:
-    times = folder.about.get("times")
-    created = times.get("created") if isinstance(times, Mapping) else None
-    suite = str(folder.about.get("suite", ""))
-    return ReadRun(folder, str(folder.path), suite, str(created) if created else None, episodes)
-
-
-def _read(folder: RunFolder, several: set[str], traces: dict[str, str]) -> Iterator[Rated]:
-    suite = str(folder.about.get("suite", ""))
+def _read(source: Source, *, with_traces: bool) -> ReadRun:
     heard: dict[str, _Heard] = {}
-    ledger = read_ledger(
-        folder.tasks(), _with_traces(folder.episodes(), several, traces), _kept(folder.verdicts(), heard)
-    )
-    for entry in ledger.entries.values():
-        one = heard.get(entry.id, _Heard())
-        lost = entry.ending in UNSCORED_ENDINGS or one.stands_alone
-        answer = entry.of("answer")
-        correct = None if lost or answer is None else {"pass": True, "fail": False}.get(answer.outcome)
-        yield Rated(suite, (str(folder.path),), entry, _unscored(one.said) if lost else one.said, correct)
+    traces: dict[str, str] = {}
+    stored = source.stored
+    episodes = _with_traces(stored.episodes(), traces) if with_traces else stored.episodes()
+    ledger = read_ledger(stored.tasks(), episodes, _kept(stored.verdicts(), heard))
+    rated = tuple(_rated(source, entry, heard.get(entry.id, _Heard())) for entry in ledger.entries.values())
+    return ReadRun(source, ledger, rated, traces)
+
+
+def _rated(source: Source, entry: Entry, heard: _Heard) -> Rated:
+    lost = entry.ending in UNSCORED_ENDINGS or heard.stands_alone
+    answer = entry.of("answer")
+    correct = None if lost or answer is None else {"pass": True, "fail": False}.get(answer.outcome)
+    return Rated(source.suite, (source.run,), entry, _unscored(heard.said) if lost else heard.said, correct)
 
 
 @dataclass(slots=True)
@@ -166,10 +208,9 @@ def _unscored(said: Mapping[RaterKey, Said]) -> dict[RaterKey, Said]:
     return {key: replace(one, outcome="unscored") for key, one in said.items()}
 
 
-def _with_traces(episodes: Iterable[Episode], several: set[str], traces: dict[str, str]) -> Iterator[Episode]:
+def _with_traces(episodes: Iterable[Episode], traces: dict[str, str]) -> Iterator[Episode]:
     for episode in episodes:
-        if episode.id in several:
-            traces[episode.id] = trace_digest(episode)
+        traces[episode.id] = trace_digest(episode)
         yield episode
 
 
@@ -181,8 +222,3 @@ def trace_digest(episode: Episode) -> str:
     changes = [(change.verb, change.reference, change.after) for change in episode.changes]
     said = [episode.ending, episode.claim, list(episode.answer), episode.note]
     return digest([said, calls, changes])
-
-
-def path_of(run: ReadRun) -> Path:
-    """The folder of a run."""
-    return run.folder.path

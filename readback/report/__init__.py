@@ -1,5 +1,6 @@
-"""The report: one self-contained HTML file that needs no script and fetches nothing."""
+"""The report: one self-contained HTML file that fetches nothing, about one run or several."""
 
-from readback.report.page import Stored, write_report
+from readback.comparison.reading import Stored
+from readback.report.page import Lead, write_joint_report, write_report
 
-__all__ = ["Stored", "write_report"]
+__all__ = ["Lead", "Stored", "write_joint_report", "write_report"]

@@ -1,31 +1,47 @@
-"""The report's page: what was run, the tables, and every episode that fits, written to one file.
+"""The report's page: what was run, tables, pictures, and every episode that fits, written to one file.
 
-The file has a size that it does not exceed much. Episodes share it: what did not pass gets more than what passed, and
-what is measured more than a baseline; beyond some thousands of episodes the least telling are left out, and the page
-says how many, and where they are.
+The file has a size that it does not exceed much. Episodes share it; beyond some thousands of episodes the least telling
+are left out, and the page says how many, and where they are. It needs no network. Its one script, known to the browser
+by its digest, filters the episodes; without it everything can be read.
 """
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import base64
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from harness.lines import write_whole
+from harness.runfolder import RunFolder
 from harness.task import Task
-from harness.trace import Episode
-from harness.values import canonical
 from harness.verdict import Verdict
-from readback.report.episode import EpisodeView, view_of
-from readback.summary.document import Row, Summary
-from readback.summary.ledger import Entry, read_ledger
-from readback.summary.rows import by_row
+from readback.comparison.compare import ComparisonError, compare_read
+from readback.comparison.document import Comparison
+from readback.comparison.pairs import cluster_word
+from readback.comparison.raters import raters_of
+from readback.comparison.reading import Reading, ReadRun, Source, Stored, read_runs, source_of
+from readback.report.episode import view_of
+from readback.report.facets import Facets
+from readback.report.groups import MOST, Group, Key, Place, group_of, places_of
+from readback.report.plots import (
+    FLOW_HEIGHT,
+    FLOW_WIDTH,
+    MOSAIC_HEIGHT,
+    MOSAIC_WIDTH,
+    QUADRANTS,
+    mosaics_of,
+)
+from readback.report.runs import RunView, run_view
+from readback.summary.document import Rate, Summary
+from readback.summary.ledger import Entry
+from readback.summary.rows import by_row, rate
 from readback.summary.summarise import summary_of_ledger
-from readback.tables.content import screen_of
-from readback.tables.words import interval, percent, variant_words
+from readback.tables.agreement import screen_of_comparison
+from readback.tables.grid import Screen
 from readback.visible import visible
 
 if TYPE_CHECKING:
@@ -35,259 +51,176 @@ if TYPE_CHECKING:
 SIZE = 8_500_000
 """Bytes that the episodes of a report take together, about."""
 
-_LEAST, _MOST = 1_200, 120_000
-"""Bytes that one episode gets at least, and at most."""
-
-_LINKS = 6
-"""Episodes that the overview links to for one label of one row."""
-
-
-class Stored(Protocol):
-    """A run that can be read more than once; `harness.runfolder.RunFolder` is one."""
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """What `run.json` holds."""
-        ...
-
-    def tasks(self) -> Iterable[Task]:
-        """The tasks."""
-        ...
-
-    def episodes(self) -> Iterable[Episode]:
-        """The episodes, one of each id."""
-        ...
-
-    def verdicts(self) -> Iterable[Verdict]:
-        """The verdicts."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Where an episode stands in the page, and how many bytes it has."""
-
-    anchor: str
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A link to an episode."""
-
-    anchor: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Where to look first: episodes of one row that have something in common. `more` of them are not linked."""
-
-    what: str
-    count: int
-    links: tuple[Link, ...]
-    more: int
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The episodes of one row, as HTML; `unshown` of them are not in the file."""
+class Lead:
+    """What stands first in a page about several runs: a title, and tables that conclude."""
 
     title: str
-    summary: str
-    findings: tuple[Finding, ...]
-    episodes: tuple[Markup, ...]
-    unshown: int
+    screen: Screen
 
 
-def write_report(stored: Stored, path: Path | str, *, run: str, size: int = SIZE) -> Path:
+def write_report(
+    stored: Stored, path: Path | str, *, run: str, size: int = SIZE, summary: Summary | None = None
+) -> Path:
     """Write the report of a stored run to `path` (whole or not at all), and return where it is.
 
-    `run` is the name of the run in the page: what to give to `readback show`. Raises `LedgerError` where its tasks and
-    episodes do not belong together.
+    `run` is the name of the run in the page: what to give to `readback show`. `summary` is the run's, where it is known
+    already. Raises `LedgerError` where its tasks and episodes do not belong together.
     """
+    judges = source_of(stored).judges if isinstance(stored, RunFolder) else {}
+    summaries = {run: summary} if summary is not None else {}
+    return write_joint_report([Source(stored, run, judges)], path, size=size, summaries=summaries)
+
+
+def write_joint_report(
+    sources: Sequence[Source],
+    path: Path | str,
+    *,
+    size: int = SIZE,
+    summaries: Mapping[str, Summary] | None = None,
+    lead: Lead | None = None,
+) -> Path:
+    """The same of one run or several, in one page. `summaries` by the names of the runs, where they are known."""
     path = Path(path)
-    write_whole(path, (chunk.encode(errors="replace") for chunk in _page(stored, run, size)))
+    write_whole(path, (chunk.encode(errors="replace") for chunk in _page(sources, size, summaries or {}, lead)))
     return path
 
 
-def _page(stored: Stored, run: str, size: int) -> Iterator[str]:
-    tasks = {task.id: task for task in stored.tasks()}
-    ledger = read_ledger(tasks.values(), stored.episodes(), stored.verdicts())
-    rows = by_row(ledger.entries.values())
-    summary = summary_of_ledger(stored.about, ledger, run=run)
-    places = _places([entry for entries in rows.values() for entry in entries], size)
+def _page(
+    sources: Sequence[Source], size: int, summaries: Mapping[str, Summary], lead: Lead | None
+) -> Iterator[str]:  # fmt: skip
+    reading = read_runs(sources)
+    comparison = _comparison(reading)
+    views = [
+        run_view(number, run.source, summaries.get(run.source.run) or _summary(run), _judged(run))
+        for number, run in enumerate(reading.runs)
+    ]
+    if any(view.screen.withheld for view in views):
+        comparison = None  # what the record says of so many messages is a score, too
+    pairs = [pair for pair in comparison.pairs if pair.population == "answered"] if comparison else []
+    facets = Facets(pairs)
     environment = _environment()
-    written = dict(_written(stored, tasks, ledger.entries, places, environment, run))
-    groups = [
-        _group(row, entries, places, written) for row, entries in zip(summary.rows, rows.values(), strict=True)
-    ]  # fmt: skip
+    groups, inlined = _groups(reading, views, size, facets, environment, comparison)
+    css, script = (_text_of(name) for name in ("report.css", "report.js"))
     yield from environment.get_template("report.html.jinja").stream(
-        css=_markup(resources.files("readback.report").joinpath("report.css").read_text()),
-        summary=summary,
-        summary_json=summary.model_dump_json(indent=1, ensure_ascii=True),
-        screen=screen_of(summary, labels=6),
-        bars=[_bar(row) for row in summary.rows],
-        about=_about(stored.about),
-        origin=_origin(stored.about, summary),
-        conditions=_conditions(stored.about),
+        title=lead.title if lead else " and ".join(dict.fromkeys(view.suite for view in views)),
+        lead=lead,
+        css=_markup(css),
+        css_digest=_digest(css),
+        script=_markup(script),
+        script_digest=_digest(script),
+        runs=views,
+        comparison=comparison and screen_of_comparison(comparison),
+        mosaics=mosaics_of(pairs),
+        sizes={"flow": (FLOW_WIDTH, FLOW_HEIGHT), "mosaic": (MOSAIC_WIDTH, MOSAIC_HEIGHT)},
+        quadrants=QUADRANTS,
+        facets=facets.facets(),
+        code_of_label=facets.code_of_label,
         groups=groups,
-        run=run,
-        inlined=len(written),
-        total=len(ledger.entries),
+        inlined=inlined,
+        total=sum(len(run.rated) for run in reading.runs),
     )
 
 
-def _places(entries: Sequence[Entry], size: int) -> dict[str, _Place]:
-    """The episodes that are in the page, by id, in the order of the page, and how many bytes each has."""
-    room = max(1, size // _LEAST)
-    chosen = {entry.id for entry in sorted(entries, key=_weight, reverse=True)[:room]}
-    kept = [entry for entry in entries if entry.id in chosen]
-    unit = size / max(1, sum(_weight(entry) for entry in kept))
-    return {
-        entry.id: _Place(f"e{number}", int(max(_LEAST, min(_MOST, unit * _weight(entry)))))
-        for number, entry in enumerate(kept, 1)
-    }
+def _summary(run: ReadRun) -> Summary:
+    return summary_of_ledger(run.source.stored.about, run.ledger, run=run.source.run)
 
 
-def _weight(entry: Entry) -> int:
-    return (1 if entry.success == "pass" else 3) * (1 if entry.kind == "baseline" else 2)
+def _judged(run: ReadRun) -> dict[str, list[Rate | None]]:
+    """What each judge passes in each row."""
+    rated = {one.entry.id: one for one in run.rated}
+    found: dict[str, list[Rate | None]] = {}
+    for rater in raters_of(run.rated, [run.source]):
+        if rater.key.lens != "judge":
+            continue
+        rates = found.setdefault(rater.name, [])
+        for entries in by_row(run.ledger.entries.values()).values():
+            said = [(one, rated[one.id].said[rater.key].outcome) for one in entries if rater.key in rated[one.id].said]
+            rates.append(rate(said, cluster_word(run.source.suite)) if said else None)
+    return found
+
+
+def _comparison(reading: Reading) -> Comparison | None:
+    try:
+        return compare_read(reading)
+    except ComparisonError:
+        return None
+
+
+def _groups(
+    reading: Reading,
+    views: Sequence[RunView],
+    size: int,
+    facets: Facets,
+    environment: Environment,
+    comparison: Comparison | None,
+) -> tuple[list[Group], int]:
+    """The groups of all runs in the order of the page, and how many episodes are in them."""
+    rows = [by_row(run.ledger.entries.values()) for run in reading.runs]
+    entries: list[tuple[Key, Entry]] = [
+        ((number, entry.id), entry) for number, of in enumerate(rows) for group in of.values() for entry in group
+    ]
+    places = places_of(entries, size)
+    names = {(rater.lens, rater.config): rater.name for rater in comparison.raters} if comparison else {}
+    written: dict[Key, Markup] = {}
+    groups: list[Group] = []
+    for number, (run, view) in enumerate(zip(reading.runs, views, strict=True)):
+        written.update(_written(number, run, places, facets, environment, names))
+        name = run.source.run if len(views) > 1 else None
+        groups += [
+            group_of(row, of, (number, name), places, written)
+            for row, of in zip(view.summary.rows, rows[number].values(), strict=True)
+        ]
+    return groups, len(written)
 
 
 def _written(
-    stored: Stored,
-    tasks: Mapping[str, Task],
-    entries: Mapping[str, Entry],
-    places: Mapping[str, _Place],
+    number: int,
+    run: ReadRun,
+    places: Mapping[Key, Place],
+    facets: Facets,
     environment: Environment,
-    run: str,
-) -> Iterator[tuple[str, Markup]]:
-    """The HTML of each episode that has a place, by id; episodes are read one at a time."""
+    names: Mapping[tuple[str, str], str],
+) -> Iterator[tuple[Key, Markup]]:
+    """The HTML of each episode of a run that has a place; episodes are read one at a time."""
+    tasks: Mapping[str, Task] = {task.id: task for task in run.source.stored.tasks()}
     verdicts: dict[str, list[Verdict]] = {}
-    for verdict in stored.verdicts():
-        if verdict.episode in places:
+    for verdict in run.source.stored.verdicts():
+        if (number, verdict.episode) in places:
             verdicts.setdefault(verdict.episode, []).append(verdict)
+    rated = {one.entry.id: one for one in run.rated}
     template = environment.get_template("episode.html.jinja")
     saved = 0
-    for episode in stored.episodes():
-        place = places.get(episode.id)
+    for episode in run.source.stored.episodes():
+        place = places.get((number, episode.id))
         if place is None:
             continue
         # What short episodes do not use goes to those after them; what one took too much is made up for.
-        size = min(_MOST, max(place.size // 2, place.size + min(saved, 2 * place.size)))
-        view: EpisodeView = view_of(
-            entries[episode.id],
+        size = min(MOST, max(place.size // 2, place.size + min(saved, 2 * place.size)))
+        one = rated[episode.id]
+        view = view_of(
+            one.entry,
             tasks[episode.task],
             episode,
             verdicts.pop(episode.id, []),
             anchor=place.anchor,
             size=size,
+            raters=names,
+            facets=facets.of(one),
         )
-        html = template.render(e=view, run=run)
+        html = template.render(e=view, run=run.source.run)
         saved += place.size - len(html.encode(errors="replace"))
-        yield episode.id, _markup(html)
+        yield (number, episode.id), _markup(html)
 
 
-def _group(row: Row, entries: Sequence[Entry], places: Mapping[str, _Place], written: Mapping[str, Markup]) -> Group:
-    order = {"fail": 0, "unscored": 1, "vacuous": 2, "pass": 3}
-    listed = sorted(entries, key=lambda entry: (order[entry.success], entry.task.id, entry.repeat))
-    variant = variant_words(row.variant)
-    kind = "baseline, " if row.kind == "baseline" else ""
-    success = row.success
-    return Group(
-        title=f"{row.agent} ({kind}{row.condition})",
-        summary=f"{success.passed} of {success.scored} succeed · {success.unscored} unscored · {variant}",
-        findings=tuple(_findings(row, listed, places)),
-        episodes=tuple(written[entry.id] for entry in listed if entry.id in written),
-        unshown=sum(entry.id not in written for entry in listed),
-    )
+def _text_of(name: str) -> str:
+    return resources.files("readback.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _findings(row: Row, entries: Sequence[Entry], places: Mapping[str, _Place]) -> Iterator[Finding]:
-    for label in row.labels:
-        yield _finding(label, [e for e in entries if any(label in said.labels for said in e.required)], places)
-    deceived = [e for e in entries if _outcome(e, "message") == "pass" and _outcome(e, "state") == "fail"]
-    if deceived:
-        yield _finding("The message passes, the record does not", deceived, places)
-
-
-def _finding(what: str, entries: Sequence[Entry], places: Mapping[str, _Place]) -> Finding:
-    shown = [entry for entry in entries if entry.id in places]
-    links = tuple(Link(places[entry.id].anchor, entry.task.id) for entry in shown[:_LINKS])
-    return Finding(what, len(entries), links, len(entries) - len(links))
-
-
-def _outcome(entry: Entry, lens: str) -> str | None:
-    said = entry.of(lens)
-    return said.outcome if said else None
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A row's success as a picture: rate and interval from 0 to 100, and the same in words."""
-
-    name: str
-    words: str
-    rate: float | None
-    low: float
-    high: float
-    is_baseline: bool
-
-
-def _bar(row: Row) -> Bar:
-    ci95 = row.success.ci95
-    low, high = (100 * edge for edge in ci95) if ci95 else (0.0, 0.0)
-    words = (row.success.why or "") if ci95 is None else f"{percent(row.success.rate, 1)} % ({interval(ci95)})"
-    name = f"{row.agent}, {row.condition}"
-    if row.variant.get("fault"):
-        name += f", fault {row.variant['fault']}"
-    rate = None if row.success.rate is None else 100 * row.success.rate
-    return Bar(name, words, rate, low, high, row.kind == "baseline")
-
-
-def _about(about: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What was run, as names and texts: what one asks first."""
-    facts: list[tuple[str, Any]] = [
-        ("Command", shlex.join(map(str, about["command"])) if about.get("command") else None),
-        ("Agents", ", ".join(_agent(agent) for agent in about.get("agents") or ())),
-        ("Variants", "; ".join(variant_words(variant) for variant in about.get("variants") or ())),
-        ("Repeats", about.get("repeats")),
-        ("Played", _dict(about.get("times")).get("created")),
-    ]
-    return _facts(facts)
-
-
-def _origin(about: Mapping[str, Any], summary: Summary) -> list[tuple[str, str]]:
-    """What one needs to run it again: digests, versions, settings."""
-    record = summary.record
-    facts: list[tuple[str, Any]] = [
-        ("Suite", summary.suite),
-        ("Suite digest", summary.suite_digest),
-        ("Record", record and record.hash),
-        ("Clock", record and record.clock),
-        ("Seed", summary.seed),
-        ("Lens settings", "; ".join(f"{lens} {', '.join(keys)}" for lens, keys in summary.configs.items())),
-        ("Python", about.get("python")),
-        ("Packages", ", ".join(f"{name} {version}" for name, version in _dict(about.get("packages")).items())),
-    ]
-    return _facts(facts)
-
-
-def _facts(facts: Iterable[tuple[str, Any]]) -> list[tuple[str, str]]:
-    return [(name, str(text)[:4000]) for name, text in facts if text not in (None, "")]
-
-
-def _agent(agent: Any) -> str:
-    agent = _dict(agent)
-    settings = agent.get("settings")
-    words = canonical(settings).decode() if settings else ""
-    return f"{agent.get('name')} ({agent.get('kind')}) {words}".strip()
-
-
-def _conditions(about: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Each condition's prompt."""
-    prompts = {name: _dict(condition).get("prompt") for name, condition in _dict(about.get("conditions")).items()}
-    return [(name, str(prompt)[:20_000]) for name, prompt in prompts.items() if prompt]
+def _digest(text: str) -> str:
+    """What the page's policy knows a style sheet or script by (Content Security Policy, level 2)."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _environment() -> Environment:
@@ -302,7 +235,13 @@ def _environment() -> Environment:
     )
     environment.filters["text"] = text_node
     environment.filters["visible"] = visible
+    environment.filters["n"] = _coordinate
     return environment
+
+
+def _coordinate(value: float) -> str:
+    """A coordinate with one decimal, none where it is whole."""
+    return f"{value:.1f}".removesuffix(".0")
 
 
 def text_node(text: str) -> Markup:
@@ -314,7 +253,3 @@ def _markup(html: str) -> Markup:
     from markupsafe import Markup
 
     return Markup(html)  # noqa: S704 - only of our own templates' output, our style sheet, and text escaped above
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return dict(value) if isinstance(value, Mapping) else {}

@@ -49,11 +49,12 @@ def screen_of(summary: Summary, *, labels: int = 2) -> Screen:
         return Screen(head_of(summary), withheld="There is no episode yet, so there is nothing to show.")
     grids: list[Grid] = []
     shown = list(dict.fromkeys(_key(row) for row in summary.rows))
+    judges = len(summary.configs.get("judge", ()))
     for variant in shown:
         rows = [row for row in summary.rows if _key(row) == variant]
         plain = len(shown) == 1 and rows[0].variant.get("fault") is None
         suffix = "" if plain else f" ({variant_words(rows[0].variant)})"
-        grids += quadrant_grids(rows, suffix) or [_success(rows, suffix), _conduct(rows, suffix, labels)]
+        grids += quadrant_grids(rows, suffix) or [_success(rows, suffix, judges), _conduct(rows, suffix, labels)]
         if any(row.message_state for row in rows):
             grids.append(_message_against_state(rows, suffix))
         spent = [row for row in rows if row.kind != "baseline" or row.endings.keys() != {"finished"}]
@@ -102,9 +103,10 @@ def _grid(title: str, rows: Sequence[Row], cells: Sequence[tuple[Column, Cell]],
     )
 
 
-def _success(rows: Sequence[Row], suffix: str) -> Grid:
-    # The message lens has a grid of its own.
-    lenses = [lens for lens in ("state", "answer", "grounding", "judge") if any(lens in row.lenses for row in rows)]
+def _success(rows: Sequence[Row], suffix: str, judges: int) -> Grid:
+    # The message lens has a grid of its own, and several judges have theirs in the comparison.
+    named = ("state", "answer", "grounding", *(["judge"] if judges == 1 else []))
+    lenses = [lens for lens in named if any(lens in row.lenses for row in rows)]
     cells: list[tuple[Column, Cell]] = [
         (Column("n", keep=2), lambda row: str(row.success.scored)),
         (Column("Success"), lambda row: percent(row.success.rate, 1)),
@@ -256,7 +258,8 @@ def _notes(summary: Summary) -> tuple[str, ...]:
     )
     if undefined:
         notes.append(f"{NONE} does not apply or is undefined: {'; '.join(undefined)}.")
-    mixed = [lens for lens, configs in summary.configs.items() if len(configs) > 1]
+    # Judges stand side by side; all else that was judged in two ways was judged anew in part.
+    mixed = [lens for lens, configs in summary.configs.items() if len(configs) > 1 and lens != "judge"]
     if mixed:
         notes.append(
             f"Episodes were judged under several settings of: {', '.join(mixed)}. Judge them alike with readback score."
