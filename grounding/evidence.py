@@ -24,7 +24,7 @@ from grounding.entities import normal_path
 from grounding.languages import SOURCE_EXTENSIONS, extension_of, language_of, language_of_script
 from grounding.loss import lost_evidence
 from grounding.shown import Shown, shown_by
-from grounding.sources import Source, folded, is_cut, read_source
+from grounding.sources import Source, folded, is_cut, is_whole, read_source
 from harness.trace import Call
 
 _NAMESPACE = re.compile(r"__|[./:]")
@@ -55,6 +55,27 @@ class FileRead:
         if self._folded is None:
             self._folded = folded(self.text)
         return key in self._folded
+
+    def may_define(self, key: str, owner: str | None, *, assigned: bool) -> bool:
+        """Whether the text may define a folded name (in a class of the folded name `owner`): else nothing is parsed.
+
+        In a class whose head is not in the text only if the text is not the whole file.
+        """
+        if not self.says(key) or self._language is None or self._folded is None:
+            return False
+        if not self._language.may_define(self._folded, key, assigned=assigned):
+            return False
+        return owner is None or self.shows_class(owner) or not self._is_whole()
+
+    def shows_class(self, key: str) -> bool:
+        """Whether the head of a class of this folded name may stand in the text."""
+        if not self.says(key) or self._language is None or self._folded is None:
+            return False
+        return self._language.has_class(self._folded, key)
+
+    def _is_whole(self) -> bool:
+        """Whether the text is known to begin its file and nothing is left out in it."""
+        return self._first_line == 1 and is_whole(self.text, self._cache)
 
     @property
     def source(self) -> Source | None:

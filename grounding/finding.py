@@ -3,8 +3,8 @@
 Rules, in this order, for each file that was read:
 
 - a path is supported by a read of it, and under `mentions` by a text in which it stands;
-- `Class.method(` is supported by a function or class of that name in that class, or in a class whose head is not in the
-  text; `name(` by one of that name anywhere; a dotted identifier with a class before it likewise;
+- `Class.method(` is supported by a function or class of that name in that class, or, in a part of a file, in a class
+  whose head is not shown; `name(` by one of that name anywhere; a dotted identifier with a class before it likewise;
 - an identifier is supported by a definition that it names or begins, or by a file whose module it is;
 - under `mentions`, by a text in which a word begins with it.
 
@@ -67,10 +67,11 @@ def _name_supports(policy: CodePolicy, entity: Entity, read: FileRead) -> Iterat
 def _definitions(policy: CodePolicy, entity: Entity, read: FileRead) -> Iterator[Definition]:
     """The definitions that the entity's name means, in whichever class."""
     key = folded(entity.name)
-    source = read.source if read.says(key) else None
+    is_signature = entity.kind == "signature"
+    owner = folded(entity.owner) if entity.owner else None
+    source = read.source if read.may_define(key, owner, assigned=not is_signature) else None
     if source is None:
         return
-    is_signature = entity.kind == "signature"
     is_whole = policy.whole or is_signature
     kinds = ("function", "class") if is_signature else policy.definitions
     for definition in source.named(key) if is_whole else source.beginning_with(key):
@@ -117,7 +118,8 @@ def _doubt(policy: CodePolicy, entity: Entity, read: FileRead) -> str | None:
     if not read.is_known:
         return f"it stands in what call {read.call} read, and what is defined is known for Python only"
     is_prefix = entity.kind == "identifier" and not policy.whole
-    named = read.source.uncertain if read.source is not None else {}
+    source = read.source if read.may_define(key, None, assigned=entity.kind == "identifier") else None
+    named = {} if source is None else source.uncertain
     if key in named or (is_prefix and any(name.startswith(key) for name in named)):
         return f"it may be defined in what call {read.call} read, where the text shows too little or cannot be parsed"
     return None
@@ -137,6 +139,8 @@ def _why(policy: CodePolicy, entity: Entity, evidence: FileEvidence) -> str:
                 if path.rsplit("/", 1)[-1].casefold() == file:
                     return f"no {tool} result is of this path; call {read.call} read {written!r}"
         return f"no {tool} result is of this path"
+    if entity.owner and not any(read.shows_class(folded(entity.owner)) for read in evidence.reads):
+        return f"no {tool} result shows a class {entity.owner}"
     for read in evidence.reads:
         for definition in _definitions(policy, entity, read):
             place = f"in {definition.owner}" if definition.owner else "outside of classes"

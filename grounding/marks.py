@@ -29,7 +29,7 @@ _WORDS = re.compile(
 )
 _DOTS = r"(?:\.{3}|…)"
 _IN_BRACKETS = r"(?:\[(?!['\"])[^\]\n\"]*\]|<[^>\n\"]*>|\((?!['\"])[^)\n\"]*\))"
-_MAYBE_A_MARK = re.compile(rf"^[ \t]*(?:[\[<(]|{_DOTS})[^\n]{{1,{_LONGEST_MARK}}}$", re.MULTILINE)
+_MAYBE_A_MARK = re.compile(rf"\n[ \t]*(?:[\[<(]|{_DOTS})")
 _MARK = re.compile(rf"[ \t]*(?:(?:{_DOTS}[ \t]*)?{_IN_BRACKETS}|{_DOTS}).*", re.DOTALL)
 _MARK_AT_END = re.compile(rf"(?:{_DOTS}[ \t]*)?{_IN_BRACKETS}\s*\Z|…\s*\Z|(?<=[\w\"']){_DOTS}\s*\Z")
 _TOOLS_OWN = re.compile(
@@ -100,16 +100,19 @@ def _is_plain(shown: str) -> bool:
 
 def _marks(shown: str) -> list[tuple[int, int]]:
     """Where marks of what was left out stand: lines of their own, and the end of the last line."""
-    marks = [
-        line.span()
-        for line in _MAYBE_A_MARK.finditer(shown)
-        if _MARK.fullmatch(shown, *line.span()) and _WORDS.search(shown, *line.span())
-    ]
+    starts = [0, *(line.start() + 1 for line in _MAYBE_A_MARK.finditer(shown))]
+    lines = [(start, end) for start in starts if (end := _line_end(shown, start)) - start <= _LONGEST_MARK]
+    marks = [span for span in lines if _MARK.fullmatch(shown, *span) and _WORDS.search(shown, *span)]
     tail = max(len(shown) - _LONGEST_MARK, marks[-1][1] if marks else 0)
     last = _MARK_AT_END.search(shown, tail)
     if last is not None and (last[0].lstrip()[:1] not in "[<(" or _WORDS.search(last[0])):
         marks.append((last.start(), len(shown)))
     return marks
+
+
+def _line_end(shown: str, start: int) -> int:
+    end = shown.find("\n", start)
+    return len(shown) if end < 0 else end
 
 
 def _lines(part: str, at: int) -> list[_Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from grounding.cache import Cache, content_key
 from grounding.languages import Definition, Language
 from grounding.marks import pieces_of
+
+_INDENTED = re.compile(r"(?:[ \t\f]*(?:#[^\n]*)?\r?\n)*[ \t]+[^\s#]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,16 @@ def read_source(text: str, language: Language, first_line: int | None, cache: Ca
     """What a text in this language defines, from the cache where the same text was read before."""
     key = ("source", language.name, first_line, content_key(text))
     return cache.get(key, lambda: _read(text, language, first_line))
+
+
+def is_whole(text: str, cache: Cache) -> bool:
+    """Whether nothing says that a text lacks its beginning or something in between: no mark, no indented first line."""
+
+    def look() -> bool:
+        pieces = pieces_of(text).pieces
+        return len(pieces) <= 1 and not any(_INDENTED.match(piece.text) for piece in pieces)
+
+    return cache.get(("whole", content_key(text)), look)
 
 
 def is_cut(text: str, cache: Cache) -> bool:

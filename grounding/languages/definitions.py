@@ -53,3 +53,14 @@ class Language(Protocol):
         Never raises for what the text holds.
         """
         ...
+
+    def may_define(self, text: str, name: str, *, assigned: bool) -> bool:
+        """A glance whether `text` may define `name`, or one that begins with it, both folded; never wrongly no.
+
+        Without `assigned` only classes and functions are meant.
+        """
+        ...
+
+    def has_class(self, text: str, name: str) -> bool:
+        """A glance whether the head of a class of this name may stand in the text, both folded."""
+        ...

@@ -21,6 +21,7 @@ from tree_sitter import Node, Parser, Query, QueryCursor, Tree
 
 from grounding.languages.definitions import Definition, Definitions, Kind, Scope
 from grounding.languages.fragments import STARTS, mended
+from grounding.languages.glance import has_class, may_define
 
 LONGEST = 2_500_000
 """Characters of one text that are parsed at most; of a longer one everything is uncertain."""
@@ -83,6 +84,14 @@ class Python:
         looks = len(_LOOKS_DEFINED.findall(clean))
         best = min(readings, key=lambda each: each.faults + _HIDDEN_COST * (looks - each.defined))
         return best.definitions(said if best.faults else ())
+
+    def may_define(self, text: str, name: str, *, assigned: bool) -> bool:
+        """See `grounding.languages.glance`."""
+        return may_define(text, name, assigned=assigned)
+
+    def has_class(self, text: str, name: str) -> bool:
+        """See `grounding.languages.glance`."""
+        return has_class(text, name)
 
 
 PYTHON = Python()
@@ -201,22 +210,22 @@ class _Reading:
                 ahead += 1
             while around and around[-1].end <= name.stands_at:
                 around.pop()
-            names = [block.class_name for block in reversed(around)]
             if name.kind == "attribute":  # it is the class's, in whichever of its methods it is set
-                names = [class_name for class_name in names if class_name is not None]
-            if names:
-                yield name, "function" if names[0] is None else "class", names[0]
+                owner = next((block.class_name for block in reversed(around) if block.class_name is not None), None)
+                yield name, "unknown" if owner is None else "class", owner
+            elif around:
+                owner = around[-1].class_name
+                yield name, "function" if owner is None else "class", owner
             else:
-                yield name, "unknown" if name.kind == "attribute" else self._scope_outside(name.stands_at), None
+                yield name, self._scope_outside(name.stands_at), None
 
     def _scope_outside(self, at: int) -> Scope:
         """What stands in no block is the module's if its outermost statement begins a line, else it was cut off."""
+        if at == self._data.rfind(b"\n", 0, at) + 1:
+            return "module"
         statement = self._root.first_child_for_byte(at)
         is_whole = statement is not None and statement.start_point.column == 0 and not statement.is_error
-        return "module" if is_whole or self._column(at) == 0 else "unknown"
-
-    def _column(self, at: int) -> int:
-        return at - (self._data.rfind(b"\n", 0, at) + 1)
+        return "module" if is_whole else "unknown"
 
     def _text(self, start: int, end: int) -> str:
         return self._data[start:end].decode("utf-8", "replace")
