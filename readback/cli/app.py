@@ -14,6 +14,7 @@ from readback.cli import (
     judging,
     listing,
     recording,
+    reporting,
     repositories,
     running,
     scoring,
@@ -59,7 +60,7 @@ app.command("run")(running.run)
 app.command("resume")(running.resume)
 app.command("score")(scoring.score)
 app.command("show")(showing.show)
-app.command("report")(scoring.report)
+app.command("report")(reporting.report)
 app.command("compare")(comparing.compare)
 app.command("judge")(judging.judge)
 app.command("annotate")(annotating.annotate)

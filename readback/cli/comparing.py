@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from readback.cli.numbers import whole
-from readback.cli.options import Json
+from readback.cli.options import Json, RunPaths
 from readback.cli.output import document, result
-from readback.cli.playing import print_screen, warn
+from readback.cli.playing import opened_runs, print_screen
 
 if TYPE_CHECKING:
-    from harness.runfolder import RunFolder
     from readback.comparison.document import Comparison, Disagreement, Opinion
-
-RunPaths = Annotated[list[Path], typer.Argument(metavar="RUN...", help="The runs' folders.")]
 
 _LONGEST = 600
 """Characters of a text that a list of disagreements shows."""
@@ -47,13 +43,6 @@ def compare(
         document(compared)
         return
     _show(compared)
-
-
-def opened_runs(paths: Sequence[Path]) -> list[RunFolder]:
-    """The runs, each once, to be read."""
-    from harness.runfolder import RunFolder
-
-    return [RunFolder.open(path, warn=warn) for path in {path.resolve(): path for path in paths}.values()]
 
 
 def _show(compared: Comparison) -> None:

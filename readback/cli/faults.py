@@ -30,6 +30,7 @@ SENTENCES = (
     "readback.registry.UnknownNameError",
     "readback.running.SettingError",
     "readback.summary.ledger.LedgerError",
+    "readback.tables.files.MissingExtraError",
     "repoqa.counterfactual.build.CounterfactualError",
     "repoqa.fetch.FetchError",
     "repoqa.git.GitError",

@@ -10,6 +10,7 @@ import typer
 from readback.cli.numbers import amount, whole
 
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]
+RunPaths = Annotated[list[Path], typer.Argument(metavar="RUN...", help="The runs' folders.")]
 Jobs = Annotated[
     int | None, typer.Option(parser=whole(1, 256), metavar="N", help="Episodes at once; 4 with a model, else 1.")
 ]

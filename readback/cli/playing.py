@@ -42,6 +42,13 @@ def warn(sentence: str) -> None:
     note(f"warning: {sentence}")
 
 
+def opened_runs(paths: Sequence[Path]) -> list[RunFolder]:
+    """The runs, each once, to be read."""
+    from harness.runfolder import RunFolder
+
+    return [RunFolder.open(path, warn=warn) for path in {path.resolve(): path for path in paths}.values()]
+
+
 def thresholds_of(texts: Sequence[str] | None) -> list[Threshold]:
     """What `--fail-under` states."""
     from readback.summary import read_threshold

@@ -1,10 +1,10 @@
-"""`readback score` and `report`: what can be made again from a run folder alone."""
+"""`readback score`: the verdicts of a run, made again from its folder alone."""
 
 from __future__ import annotations
 
 from readback.cli.options import FailUnder, Json, RunPath
-from readback.cli.output import note, result
-from readback.cli.playing import REPORT, conclude, described, say_problems, thresholds_of, warn
+from readback.cli.output import note
+from readback.cli.playing import conclude, described, say_problems, thresholds_of, warn
 from readback.cli.progress import Meter
 
 
@@ -27,12 +27,3 @@ def score(run: RunPath, fail_under: FailUnder = None, as_json: Json = False) -> 
         say_problems(report.problems)
         note(f"{report.judged_again} episodes were judged again.")
         return conclude(folder, thresholds, as_json=as_json)
-
-
-def report(run: RunPath) -> None:
-    """Write a run's report.html again."""
-    from harness.runfolder import RunFolder
-    from readback.report import write_report
-
-    folder = RunFolder.open(run, warn=warn)
-    result(str(write_report(folder, folder.path / REPORT, run=str(folder.path))))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from readback.comparison.document import Pair
 from readback.comparison.reading import Rated, RaterKey
 from readback.summary.grounded import QUADRANTS, cell_of, has_quadrants
-from readback.summary.ledger import Entry, variant_of
+from readback.summary.ledger import Entry, labels_of, variant_of
 from readback.tables.words import variant_words
 
 
@@ -117,11 +117,6 @@ class Facets:
 
 
 _REST = ("refusal", "vacuous", "unscored")
-
-
-def labels_of(entry: Entry) -> list[str]:
-    """Every label that some lens gave the episode, each once."""
-    return list(dict.fromkeys(label for said in entry.said for label in said.labels))
 
 
 def _code(known: dict[str, str], words: str) -> str:

@@ -19,11 +19,11 @@ from harness.lines import write_whole
 from harness.runfolder import RunFolder
 from harness.task import Task
 from harness.verdict import Verdict
-from readback.comparison.compare import ComparisonError, compare_read
 from readback.comparison.document import Comparison
 from readback.comparison.pairs import cluster_word
 from readback.comparison.raters import raters_of
-from readback.comparison.reading import Reading, ReadRun, Source, Stored, read_runs, source_of
+from readback.comparison.reading import Reading, ReadRun, Source, Stored, source_of
+from readback.gathered import Gathered, gather
 from readback.report.episode import view_of
 from readback.report.facets import Facets
 from readback.report.groups import MOST, Group, Key, Place, group_of, places_of
@@ -39,7 +39,6 @@ from readback.report.runs import RunView, run_view
 from readback.summary.document import Rate, Summary
 from readback.summary.ledger import Entry
 from readback.summary.rows import by_row, rate
-from readback.summary.summarise import summary_of_ledger
 from readback.tables.agreement import screen_of_comparison
 from readback.tables.grid import Screen
 from readback.visible import visible
@@ -69,32 +68,22 @@ def write_report(
     already. Raises `LedgerError` where its tasks and episodes do not belong together.
     """
     judges = source_of(stored).judges if isinstance(stored, RunFolder) else {}
-    summaries = {run: summary} if summary is not None else {}
-    return write_joint_report([Source(stored, run, judges)], path, size=size, summaries=summaries)
+    known = {run: summary} if summary is not None else {}
+    return write_joint_report(gather([Source(stored, run, judges)], known=known), path, size=size)
 
 
-def write_joint_report(
-    sources: Sequence[Source],
-    path: Path | str,
-    *,
-    size: int = SIZE,
-    summaries: Mapping[str, Summary] | None = None,
-    lead: Lead | None = None,
-) -> Path:
-    """The same of one run or several, in one page. `summaries` by the names of the runs, where they are known."""
+def write_joint_report(gathered: Gathered, path: Path | str, *, size: int = SIZE, lead: Lead | None = None) -> Path:
+    """The same of one run or several, in one page, with `lead` before the results of each."""
     path = Path(path)
-    write_whole(path, (chunk.encode(errors="replace") for chunk in _page(sources, size, summaries or {}, lead)))
+    write_whole(path, (chunk.encode(errors="replace") for chunk in _page(gathered, size, lead)))
     return path
 
 
-def _page(
-    sources: Sequence[Source], size: int, summaries: Mapping[str, Summary], lead: Lead | None
-) -> Iterator[str]:  # fmt: skip
-    reading = read_runs(sources)
-    comparison = _comparison(reading)
+def _page(gathered: Gathered, size: int, lead: Lead | None) -> Iterator[str]:
+    reading, comparison = gathered.reading, gathered.comparison
     views = [
-        run_view(number, run.source, summaries.get(run.source.run) or _summary(run), _judged(run))
-        for number, run in enumerate(reading.runs)
+        run_view(number, run.source, summary, _judged(run))
+        for number, (run, summary) in enumerate(zip(reading.runs, gathered.summaries, strict=True))
     ]
     if any(view.screen.withheld for view in views):
         comparison = None  # what the record says of so many messages is a score, too
@@ -123,10 +112,6 @@ def _page(
     )
 
 
-def _summary(run: ReadRun) -> Summary:
-    return summary_of_ledger(run.source.stored.about, run.ledger, run=run.source.run)
-
-
 def _judged(run: ReadRun) -> dict[str, list[Rate | None]]:
     """What each judge passes in each row."""
     rated = {one.entry.id: one for one in run.rated}
@@ -139,13 +124,6 @@ def _judged(run: ReadRun) -> dict[str, list[Rate | None]]:
             said = [(one, rated[one.id].said[rater.key].outcome) for one in entries if rater.key in rated[one.id].said]
             rates.append(rate(said, cluster_word(run.source.suite)) if said else None)
     return found
-
-
-def _comparison(reading: Reading) -> Comparison | None:
-    try:
-        return compare_read(reading)
-    except ComparisonError:
-        return None
 
 
 def _groups(

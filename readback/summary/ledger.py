@@ -190,6 +190,11 @@ def variant_of(entry: Entry) -> dict[str, Any]:
     return value
 
 
+def labels_of(entry: Entry) -> list[str]:
+    """Every label that some lens gave the episode, each once."""
+    return list(dict.fromkeys(label for said in entry.said for label in said.labels))
+
+
 def _seconds(started: str | None, ended: str | None) -> float | None:
     if started is None or ended is None:
         return None

@@ -1,0 +1,97 @@
+"""`readback report`: one page about one run or several, or their tables in another form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from readback.cli.ending import Mistake
+from readback.cli.options import RunPaths
+from readback.cli.output import note, result
+from readback.cli.playing import REPORT, opened_runs
+
+if TYPE_CHECKING:
+    from readback.gathered import Gathered
+    from readback.tables import Screen
+
+_JOINT = Path("readback-report.html")
+
+
+def report(
+    runs: RunPaths,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help=f"The page; else RUN/{REPORT}, or ./{_JOINT} of several runs."),
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown instead.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="Print the tables as LaTeX instead.")] = False,
+    csv: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the numbers as CSV files instead.")] = None,
+    parquet: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write them as Parquet files instead (extra polars).")
+    ] = None,
+) -> None:
+    """Write the report of one run or several as one HTML file that needs no network.
+
+    It can be sent to anybody: what was run, tables, pictures, and every episode that fits.
+    """
+    from readback.comparison.reading import source_of
+    from readback.gathered import gather
+
+    if markdown and latex:
+        raise Mistake("--markdown and --latex both print; give one of them")
+    gathered = gather([source_of(folder) for folder in opened_runs(runs)])
+    if markdown or latex:
+        result(_printed(gathered, as_latex=latex).rstrip("\n"))
+    for path in _files(gathered, csv, parquet):
+        result(str(path))
+    if out is not None or not (markdown or latex or csv or parquet):
+        result(str(_page(gathered, out)))
+
+
+def _page(gathered: Gathered, out: Path | None) -> Path:
+    from readback.report import write_joint_report
+
+    several = len(gathered.sources) > 1
+    if out is None:
+        out = _JOINT if several else Path(gathered.sources[0].run) / REPORT
+    elif out.is_dir():
+        raise Mistake(f"{str(out)!r} is a folder; name the file, such as {out / REPORT}")
+    for source in gathered.sources:
+        record = source.stored.about.get("record")
+        if isinstance(record, dict) and not record.get("synthetic", True):
+            note(f"careful: the record of {source.run} is not marked as synthetic, and the page holds parts of it")
+    return write_joint_report(gathered, out)
+
+
+def _printed(gathered: Gathered, *, as_latex: bool) -> str:
+    from readback.tables import markdown
+    from readback.tables.latex import latex
+
+    write = latex if as_latex else markdown
+    return "\n".join(write(screen) for screen in _screens(gathered))
+
+
+def _screens(gathered: Gathered) -> Iterator[Screen]:
+    from readback.tables import screen_of
+    from readback.tables.agreement import screen_of_comparison
+
+    screens = [screen_of(summary, labels=6) for summary in gathered.summaries]
+    yield from screens
+    if gathered.comparison is not None and not any(screen.withheld for screen in screens):
+        yield screen_of_comparison(gathered.comparison)
+
+
+def _files(gathered: Gathered, csv: Path | None, parquet: Path | None) -> Iterator[Path]:
+    from readback.tables.files import write_csv, write_parquet
+    from readback.tables.frames import frames_of
+
+    if csv is None and parquet is None:
+        return
+    frames = frames_of(gathered)
+    if csv is not None:
+        yield from write_csv(frames, csv)
+    if parquet is not None:
+        yield from write_parquet(frames, parquet)
