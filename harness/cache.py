@@ -12,15 +12,18 @@ import os
 import sqlite3
 import threading
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic_core import from_json
 
 from harness.plain import shown
 from harness.values import canonical, digest
+
+T = TypeVar("T")
 
 Mode = Literal["off", "use", "only"]
 """`off`: ask always, keep nothing. `use`: take what is there; ask for the rest and keep it. `only`: never ask."""
@@ -29,6 +32,7 @@ EXPLAINED = 100
 """Kept requests that an explanation looks at."""
 
 _VERSION = 1
+_LOGGED_PAGES = 16_000  # of 4 kB, before the log is put into the file, for which all wait
 _LEVEL = 1  # three times as fast as the usual level, for a tenth more bytes
 _BUSY_SECONDS = 60.0
 _TABLE = """
@@ -47,9 +51,9 @@ class CacheMissError(LookupError):
     """A request that is not there although nothing may be asked; the message says how it differs from the nearest."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Question:
-    """One request to a model, with all that its reply depends on."""
+    """One request to a model, with all that its reply depends on. The request must not be changed afterwards."""
 
     provider: str
     base_url: str
@@ -57,7 +61,7 @@ class Question:
     request: Mapping[str, Any]
     repeat: int
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The digest of all of it."""
         return digest([self.provider, self.base_url, self.model, self.request, self.repeat])
@@ -106,11 +110,12 @@ class Cache:
 
     def put(self, question: Question, reply: dict[str, Any]) -> dict[str, Any]:
         """Keep the reply, and give back what is kept: the first one, where another was quicker."""
-        self._rows(
-            "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?)",
+        row = (
             question.key, question.provider, question.base_url, question.model, question.repeat,
             _packed(question.request), _packed(reply),
         )  # fmt: skip
+        if self._is_new("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?)", *row):
+            return reply
         kept = self._rows("SELECT reply FROM replies WHERE key = ?", question.key)
         return _unpacked(kept[0][0]) if kept else reply
 
@@ -144,11 +149,18 @@ class Cache:
         return int(rows[0][0]) if rows else 0
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
+        return self._done(statement, values, lambda cursor: cursor.fetchall()) or []
+
+    def _is_new(self, statement: str, *values: Any) -> bool:
+        return self._done(statement, values, lambda cursor: cursor.rowcount == 1) or False
+
+    def _done(self, statement: str, values: tuple[Any, ...], outcome: Callable[[sqlite3.Cursor], T]) -> T | None:
+        """What came of a statement; None where nothing is kept at all."""
         if self._connection is None:
-            return []
+            return None
         try:
             with self._lock:
-                return self._connection.execute(statement, values).fetchall()
+                return outcome(self._connection.execute(statement, values))
         except sqlite3.Error as problem:
             raise CacheError(f"the cache {str(self.path)!r} cannot be used: {problem}") from None
 
@@ -194,6 +206,7 @@ def _write_quickly(connection: sqlite3.Connection) -> None:
     Whatever happens to this process nothing is lost; where the power fails, the last replies may be asked again.
     """
     connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_LOGGED_PAGES}")
     if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         with contextlib.suppress(sqlite3.OperationalError):  # another process is at it: then it is slower, no more
             connection.execute("PRAGMA journal_mode = WAL")

@@ -24,6 +24,9 @@ PROVIDER_PATIENCE = 10
 GRACE_SECONDS = 10.0
 """How long an interrupted judging waits for the calls in flight."""
 
+LINGER_SECONDS = 0.03
+"""How long others are waited for once a vote is home: many are written with one sync, and threads are woken seldom."""
+
 BATCH = 500
 """Votes that are handed over at once, at most; as many may wait to be taken."""
 
@@ -96,6 +99,7 @@ class Bench:
         batch: list[Vote | None] = []
         with contextlib.suppress(queue.Empty):
             batch.append(self._votes.get(timeout=0.1))
+            time.sleep(LINGER_SECONDS)
             while len(batch) < BATCH:
                 batch.append(self._votes.get_nowait())
         return batch

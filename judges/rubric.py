@@ -36,19 +36,34 @@ class Rubric:
     @property
     def system(self) -> str:
         """The system message. It holds nothing of any trace."""
-        blind = "" if self.trace else "-no-trace"
-        parts = [f"{self.name}{blind}", f"data{blind}", *(["look"] if self.looks else []), f"vote{blind}"]
-        return "\n\n".join(prompt(part) for part in parts)
+        return _told(self)
 
     @property
     def form(self) -> Form:
         """The form of the reply."""
-        return Form("vote", schema_of_vote(trace=self.trace))
+        return _form(trace=self.trace)
 
     @property
     def digest(self) -> str:
         """The digest of every word that a judge is told, apart from the data."""
-        return digest([self.system, OPENING, CLOSING, LAST_LOOK, self.form.schema])
+        return _digest(self)
+
+
+@cache
+def _told(rubric: Rubric) -> str:
+    blind = "" if rubric.trace else "-no-trace"
+    parts = [f"{rubric.name}{blind}", f"data{blind}", *(["look"] if rubric.looks else []), f"vote{blind}"]
+    return "\n\n".join(prompt(part) for part in parts)
+
+
+@cache
+def _form(*, trace: bool) -> Form:
+    return Form("vote", schema_of_vote(trace=trace))
+
+
+@cache
+def _digest(rubric: Rubric) -> str:
+    return digest([rubric.system, OPENING, CLOSING, LAST_LOOK, rubric.form.schema])
 
 
 def schema_of_vote(*, trace: bool) -> dict[str, Any]:
