@@ -21,6 +21,9 @@ from readback.traces import Found, Problem, RecordedTrace
 SAMPLED = 200
 """Traces that the null is computed from at most."""
 
+_NEVER_READ = frozenset({"list_directory", "search", "finish"})
+"""Tools that are known to show no file."""
+
 _LARGEST_SAMPLED = 1_000_000
 """Characters of results in a trace that may be among them."""
 
@@ -186,7 +189,7 @@ class Grounder:
 
     def _note_tools(self, trace: RecordedTrace, policy: CodePolicy) -> None:
         """Remember which tools are called in traces that call none that reads: they may be what reads there."""
-        names = {call.name for call in trace.calls}
+        names = {call.name for call in trace.calls} - _NEVER_READ
         if names and not any(policy.reads_files(name) for name in names):
             self.without_reads += 1
             self.unread_tools.update(names)

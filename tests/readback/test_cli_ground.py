@@ -135,6 +135,13 @@ def test_tools_of_other_names_are_named_by_the_user(tmp_path: Path) -> None:
     assert ended.err == ""
 
 
+def test_tools_that_are_known_to_read_nothing_are_not_asked_about(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.json", chat("src/a.py", "src", tool="list_directory"))
+    ended = readback("ground", file)
+    assert "fail UNGROUNDED" in ended.out
+    assert ended.err == ""
+
+
 def test_a_broken_file_is_named_and_the_others_are_judged(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{")
     write(tmp_path / "b.json", chat("src/a.py", "src/a.py"))
