@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-_NUMBERED = re.compile(r"[ \t]*(?:L|line )?(?P<number>\d{1,7})(?P<mark>\t|→|[ ]?[|│:)]|(?=[ ])|(?=\r?$))")
+_NUMBERED = re.compile(r"[ \t]*(?:L|line )?(?P<number>\d{1,7})(?P<mark>\t|→|[ ]?[|│:).]|(?=[ ])|(?=\r?$))")
 _MOST_FOREIGN_LINES = 5
 """A tool's own lines before or after numbered ones."""
 _LEAST_SHARE = 0.6
@@ -196,4 +196,4 @@ def _blanks_behind(numbered: Sequence[_Numbered]) -> int:
     marks = {match["mark"].strip(" ") for _, match, _ in numbered}
     if marks & {"\t", "→"}:
         return 0
-    return min(least, 1) if marks & set("|│:)") else least
+    return min(least, 1) if marks & set("|│:).") else least

@@ -12,7 +12,7 @@ _NEAR = 200
 _BLANKS = " \t\f\r\n\\"
 _BEFORE_NAMES = ("def", "class", "type")
 _BEFORE_TARGETS = ",([=;:*"
-_BEGINS_LINE = re.compile(r"[ \t\f]*(?:l|line )?[\d \t|│:→)\\]*")
+_BEGINS_LINE = re.compile(r"[ \t\f]*(?:l|line )?[\d \t|│:→).\\]*")
 _WORD_END = re.compile(r"\w*")
 _BEHIND_TARGETS = re.compile(r"[\s\\]*(?:[:,#]|=(?!=)|[)\]][\s)\]\\]*(?:[,#]|=(?!=)))")
 _QUOTES = ("'", '"')

@@ -46,7 +46,7 @@ _SAYS_DEFINED = re.compile(r"\b(?:def|class)[ \t]+([^\W\d]\w*)")
 _ODD = re.compile(r"[\0\ufeff\ufffd]")
 _UNREADABLE = str.maketrans({"\0": " ", "\ufeff": " ", "\ufffd": "ǀ"})
 """What nobody could decode may have been a letter: a name goes on behind it."""
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # not the one that colours a terminal
 _NAME = re.compile(r"[^\W\d]\w*")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 

@@ -117,6 +117,14 @@ def test_line_numbers_hide_no_definition() -> None:
     assert numbered[slice(*found.support[0].span)] == "send"
 
 
+@pytest.mark.parametrize("form", ["[{}] {}", "{} - {}", "+{1}", "> {1}", "\x1b[32m{}\x1b[0m {}"])
+def test_prefixes_of_no_known_form_make_a_definition_uncertain_or_are_read_but_never_refute_it(form: str) -> None:
+    shown = "\n".join(form.format(number, line) for number, line in enumerate(ADAPTERS.split("\n"), 1))
+    for name in ("HTTPAdapter", "get_adapter(", "HTTPAdapter.send("):
+        assert entity(name, read("a.py", shown)).outcome in ("pass", "unscored"), name
+    assert entity("OtherThing", read("a.py", shown)).outcome == "fail"
+
+
 def test_places_count_in_characters_of_what_was_shown() -> None:
     text = "# Größe ✓\nclass Müller:\n    def größe_x(self): pass\n"
     found = entity("größe_x", read("a.py", text))

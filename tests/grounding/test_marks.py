@@ -41,6 +41,7 @@ def numbered(code: str, form: str, first: int = 1) -> str:
         "L{}: {}",
         "{:05}| {}",
         "{:>4} {}",
+        "{}. {}",
         "{}) {}",
     ],
 )
