@@ -248,6 +248,8 @@ def _element(column: str) -> Element:
         plain.append(code)
         if bracket:
             targets[code] = tuple(allowed[:-1].split(","))
+    if "Meta" in plain and name.endswith("[x]"):  # of any type: HAPI takes an Extension there too
+        plain.append("Extension")
     return Element(
         name=name.removesuffix("[x]"),
         types=tuple(plain),

@@ -7,11 +7,12 @@ refuses.
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ehr.sandbox.body import Number, Tree
-from ehr.sandbox.definitions import Field, element_types, fields
+from ehr.sandbox.definitions import Field, base_type, element_types, fields, primitive, resource_types
 from ehr.sandbox.intake.body import mend
 from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.writing.places import PathError, Place, find
@@ -27,9 +28,9 @@ class Given(NamedTuple):
     name: str
     value: Any
     value_type: str
-    place: int
-    source: int
-    destination: int
+    place: int | None
+    source: int | None
+    destination: int | None
     has_value: bool
 
 
@@ -65,19 +66,19 @@ def _faulty(reason: str, number: str = "1267") -> RefusedError:
 
 def _operation(part: Tree) -> Given:
     if part.get("name") != "operation":
-        raise _faulty(f"Unknown patch parameter name: {part.get('name')}")
+        raise _faulty(f"Unknown patch parameter name: {part.get('name', '')}")
     parts = {inner.get("name"): inner for inner in part.get("part", [])}
 
     def value_of(name: str) -> Any:
         return next((value for key, value in parts.get(name, {}).items() if key.startswith("value")), None)
 
-    def number(name: str) -> int:
+    def number(name: str) -> int | None:
         value = value_of(name)
-        return int(value) if isinstance(value, Number) and value.lstrip("-").isdigit() else -1
+        return int(value) if isinstance(value, Number) and value.lstrip("-").isdigit() else None
 
     type = value_of("type")
     if type not in _OPERATIONS:
-        raise _faulty(f"Unknown patch operation type: {type}")
+        raise _faulty(f"Unknown patch operation type: {type or ''}")
     value, value_type = _value(parts["value"]) if "value" in parts else (None, "")
     return Given(
         str(type),
@@ -112,12 +113,25 @@ def _value(part: Tree) -> tuple[Any, str]:
 
 
 def _places(tree: Tree, given: Given) -> list[Place]:
+    """The places that the path names; a path that begins with another type names none."""
+    first = re.split(r"[.\[]", given.path.strip(), maxsplit=1)[0]
+    if first in resource_types() and first != tree["resourceType"]:
+        return []
     try:
         return find(given.path, tree)
     except PathError:
-        if given.path.strip() and given.path.split(".")[0].isidentifier() and not given.path[0].isupper():
-            raise _faulty(" No runtime definition found for patch operation.", "2719") from None
+        if _is_relative(given):
+            raise _without_definition() from None
         raise _faulty(f" {given.path} is not a valid fhir path", "2726") from None
+
+
+def _is_relative(given: Given) -> bool:
+    """Whether a path begins with an element in place of the type."""
+    return given.path.split(".")[0].isidentifier() and not given.path[0].isupper()
+
+
+def _without_definition() -> RefusedError:
+    return _faulty(" No runtime definition found for patch operation.", "2719")
 
 
 def _one(tree: Tree, given: Given) -> Place:
@@ -137,6 +151,7 @@ def _add(tree: Tree, given: Given) -> None:
         if not isinstance(parent.value, dict):
             raise _faulty(f"{given.path} is no element with elements")
         found = _field(parent, given)
+        _check_type(found, given)
         value = _shaped(found, given)
         if found.element.many:
             parent.value.setdefault(found.key, []).append(copy.deepcopy(value))
@@ -161,6 +176,29 @@ def _field(parent: Place, given: Given) -> Field:
     if not fitting:
         raise _faulty(f"Unknown element {given.name!r} of {_type(parent)}")
     return (exact or fitting)[0]
+
+
+def _check_type(found: Field, given: Given) -> None:
+    """Refuse a value of a type that the element does not have. Without one it is given as parts."""
+    if not given.has_value or not given.value_type or _fits(found, given.value_type):
+        return
+    raise RefusedError(
+        400,
+        f"HAPI-1831: {found.element.name} has type {given.value_type} but this is not a valid type for this element"
+        + (f" - Expected one of: [{', '.join(found.element.types)}]" if found.element.choice else ""),
+    )
+
+
+def _fits(found: Field, type: str) -> bool:
+    """Whether a value of the type may stand in the element, where a derived type stands for its base (Age, Quantity)
+    and a text for a code."""
+    wanted = {*found.element.types} if found.element.choice else {found.type}
+    return bool(wanted & {type, _base(type)}) or ("code" in wanted and type == "string")
+
+
+def _base(type: str) -> str | None:
+    known = primitive(type)
+    return known.base if known else base_type(type) if type in element_types() else None
 
 
 def _shaped(found: Field, given: Given) -> Any:
@@ -190,23 +228,33 @@ def _backbone(type: str, parts: Tree) -> Tree:
 
 
 def _insert(tree: Tree, given: Given) -> None:
+    if given.place is None:
+        raise RefusedError(400, "No index supplied for insert operation")
+    head, _, name = given.path.rpartition(".")
+    if not head:
+        raise _faulty(f"Invalid path for insert operation (must point to a repeatable element): {given.path}")
     places = _places(tree, given)
     if not 0 <= given.place <= len(places):
         size = f"Only have {len(places)} existing entries"
         raise _faulty(f"Invalid insert index {given.place} for path {given.path} - {size}")
     if not places:
-        head, _, name = given.path.rpartition(".")
         _add(tree, given._replace(path=head, name=name))
         return
     place = places[0]
-    if place.index is None or place.owner is None:
-        raise _faulty(f"{given.path} is no list to insert into")
-    value = _shaped(fields(place.owner_type)[place.key], given)
-    place.owner[place.key].insert(given.place, copy.deepcopy(value))
+    if place.owner is None:
+        raise _faulty(f"Invalid path for insert operation (must point to a repeatable element): {given.path}")
+    found = fields(place.owner_type)[place.key]
+    _check_type(found, given)
+    value = copy.deepcopy(_shaped(found, given))
+    if place.index is not None:
+        place.owner[place.key].insert(given.place, value)
+    elif given.place:  # of an element that is no list the last stands, as in HAPI
+        place.owner[place.key] = value
 
 
 def _delete(tree: Tree, given: Given) -> None:
-    places = _places(tree, given)
+    absolute = given._replace(path=f"{tree['resourceType']}.{given.path}") if _is_relative(given) else given
+    places = _places(tree, absolute)
     if len(places) > 1:
         raise _faulty(f"Multiple elements found at {given.path} when deleting")
     for place in places:
@@ -221,22 +269,43 @@ def _replace(tree: Tree, given: Given) -> None:
         raise _faulty(" No valid replacement value for patch operation.")
     place = _one(tree, given)
     if place.owner is None or place.element is None:
-        raise _faulty(f"{given.path} is the resource itself")
+        raise _without_definition()
     known = fields(place.owner_type)
     fitting = [f for f in known.values() if f.element is place.element and f.type == given.value_type]
     found = fitting[0] if fitting else known[place.key]
-    place.replace(found.key, copy.deepcopy(_shaped(found, given)))
+    if given.value_type:
+        _check_replacement(known[place.key], given)
+        place.replace(found.key, copy.deepcopy(given.value))
+    elif isinstance(place.value, dict):  # parts are elements of what stands: the others stay, as in HAPI
+        place.replace(place.key, place.value | copy.deepcopy(_shaped(known[place.key], given)))
+    else:
+        place.replace(found.key, copy.deepcopy(_shaped(found, given)))
+
+
+def _check_replacement(standing: Field, given: Given) -> None:
+    """Refuse a value that cannot stand for the one that is there. Of primitives any can, within its choice of types."""
+    simple = [primitive(type) is not None for type in (standing.type, given.value_type)]
+    if all(simple) and standing.element.choice:
+        _check_type(standing, given)
+    elif not all(simple) and standing.type not in (given.value_type, _base(given.value_type)):
+        raise _without_definition()
 
 
 def _move(tree: Tree, given: Given) -> None:
+    if given.source is None or given.destination is None:
+        raise RefusedError(400, "No index supplied for move operation")
     places = _places(tree, given)
-    for word, index in (("source", given.source), ("destination", given.destination)):
-        if not 0 <= index < len(places):
-            size = f"Only have {len(places)} existing entries"
-            raise _faulty(f"Invalid move {word} index {index} for path {given.path} - {size}", "1268")
+    if not 0 <= given.source < len(places):
+        size = f"Only have {len(places)} existing entries"
+        raise _faulty(f"Invalid move source index {given.source} for path {given.path} - {size}", "1268")
+    if not 0 <= given.destination < len(places):  # HAPI counts those that are left without the one that moves
+        size = f"Only have {len(places) - 1} existing entries"
+        raise _faulty(f"Invalid move destination index {given.destination} for path {given.path} - {size}", "1269")
     place = places[0]
-    if place.index is None or place.owner is None or any(p.owner is not place.owner for p in places):
-        raise _faulty(f"{given.path} is no list to move in")
+    if place.owner is None:
+        raise _faulty(f"{given.path} is the resource itself")
+    if place.index is None or any(p.owner is not place.owner for p in places):
+        return  # there is no order to change
     items = place.owner[place.key]
     items.insert(given.destination, items.pop(given.source))
 

@@ -83,6 +83,22 @@ DONE = [
     ),
     (operation(type="insert", path="Patient.name", index=1, value=HUMAN), changed(name=[A, C, B])),
     (operation(type="move", path="Patient.name", source=1, destination=0), changed(name=[B, A])),
+    (operation(type="move", path="Patient.active", source=0, destination=0), PATIENT),
+    (operation(type="insert", path="Patient.active", index=0, value={"valueBoolean": False}), PATIENT),
+    (operation(type="insert", path="Patient.active", index=1, value={"valueBoolean": False}), changed(active=False)),
+    (operation(type="delete", path="birthDate"), changed(birthDate=None)),
+    (operation(type="delete", path="Observation.status"), PATIENT),
+    (
+        operation(type="replace", path="Patient.name[1]", value={"part": [{"name": "family", "valueString": "c"}]}),
+        changed(name=[A, {"family": "c", "given": ["g"]}]),
+    ),
+    (operation(type="add", path="Patient", name="gender", value={"valueString": "male"}), changed(gender="male")),
+    (
+        operation(
+            type="add", path="Patient", name="extension", value={"valueExtension": {"url": "u", "valueCode": "c"}}
+        ),
+        changed(extension=[{"url": "u", "valueCode": "c"}]),
+    ),
     (
         {
             "name": "operation",
@@ -166,6 +182,55 @@ REFUSED = [
         operation(type="move", path="Patient.name", source=7, destination=0),
         "HAPI-1268: Invalid move source index 7 for path Patient.name - Only have 2 existing entries",
     ),
+    (
+        operation(type="move", path="Patient.name", source=0, destination=7),
+        "HAPI-1269: Invalid move destination index 7 for path Patient.name - Only have 1 existing entries",
+    ),
+    (operation(type="insert", path="Patient.name", value=HUMAN), "No index supplied for insert operation"),
+    (operation(type="move", path="Patient.name", source=0), "No index supplied for move operation"),
+    (
+        operation(type="insert", path="Patient", index=0, value=HUMAN),
+        "HAPI-1267: [Invalid path for insert operation (must point to a repeatable element): Patient]",
+    ),
+    (operation(type="delete", path="Patient"), "HAPI-1267: [Patient is the resource itself]"),
+    (
+        operation(type="replace", path="Patient", value=HUMAN),
+        "HAPI-2719:  No runtime definition found for patch operation.",
+    ),
+    (
+        operation(type="replace", path="Observation.status", value={"valueCode": "final"}),
+        "HAPI-2761: No element matches the specified path: Observation.status",
+    ),
+    # A value of another type is refused. If it were only dropped, what stood there would be gone with a 200.
+    *(
+        (
+            operation(type="replace", path=path, value=value),
+            "HAPI-2719:  No runtime definition found for patch operation.",
+        )
+        for path, value in [
+            ("Patient.name[0]", {"valueString": "c"}),
+            ("Patient.name[0]", {"valueIdentifier": {"value": "c"}}),
+            ("Patient.birthDate", HUMAN),
+        ]
+    ),
+    (
+        operation(type="add", path="Patient", name="name", value={"valueString": "c"}),
+        "HAPI-1831: name has type string but this is not a valid type for this element",
+    ),
+    (
+        operation(type="insert", path="Patient.name", index=0, value={"valueIdentifier": {"value": "c"}}),
+        "HAPI-1831: name has type Identifier but this is not a valid type for this element",
+    ),
+    (
+        operation(type="add", path="Patient", name="active", value=HUMAN),
+        "HAPI-1831: active has type HumanName but this is not a valid type for this element",
+    ),
+    (
+        operation(type="add", path="Patient", name="deceased", value={"valueString": "true"}),
+        "HAPI-1831: deceased has type string but this is not a valid type for this element"
+        " - Expected one of: [boolean, dateTime]",
+    ),
+    ({"name": "operation"}, "HAPI-1267: [Unknown patch operation type: ]"),
     (operation(type="foo", path="Patient"), "HAPI-1267: [Unknown patch operation type: foo]"),
     ({"name": "foo", "valueString": "x"}, "HAPI-1267: [Unknown patch parameter name: foo]"),
 ]
@@ -217,3 +282,20 @@ def test_a_path_names_its_places(path: str, wanted: Any) -> None:
 def test_what_is_not_understood_is_refused_and_never_guessed(path: str) -> None:
     with pytest.raises(PathError):
         find(path, tree_of(PATIENT))
+
+
+def test_a_choice_keeps_its_type_or_takes_another_primitive_one() -> None:
+    def replaced(value: Any) -> Any:
+        patch = operation(type="replace", path="Observation.value", value=value)
+        apply = fhirpath_patch(tree_of({"resourceType": "Parameters", "parameter": [patch]}))
+        body = {"resourceType": "Observation", "valueQuantity": {"value": 5, "unit": "mg"}}
+        return json.loads(compact(apply(tree_of(body))))
+
+    assert replaced({"valueQuantity": {"value": 7}})["valueQuantity"] == {"value": 7}
+    for other in ({"valueString": "7 mg"}, {"valuePeriod": {"start": "2020"}}):
+        with pytest.raises(RefusedError, match="HAPI-2719"):
+            replaced(other)
+    assert patched(
+        operation(type="add", path="Patient", name="deceased", value={"valueBoolean": True}),
+        operation(type="replace", path="Patient.deceased", value={"valueDateTime": "2020"}),
+    ) == changed(deceasedDateTime="2020")
