@@ -24,6 +24,9 @@ NAMES = {
     "case": "ehr.verify.cases:Case",
     "verification": "readback.documents:Verification",
     "comparison": "readback.comparison:Comparison",
+    "experiment": "readback.experiment.file:Experiment",
+    "experiment-plan": "readback.experiment.document:ExperimentPlan",
+    "experiment-result": "readback.experiment.document:ExperimentResult",
     "grounding": "readback.grounded:GroundingDocument",
     "validation": "readback.documents:Validation",
     "plan": "readback.documents:PlanDocument",
@@ -41,7 +44,7 @@ NAMES = {
 }
 """Where each document is defined."""
 
-READ = ("case",)
+READ = ("case", "experiment")
 """Documents that users write: their schema is of what is taken, not of what is given."""
 
 

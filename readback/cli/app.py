@@ -10,6 +10,7 @@ import typer
 from readback.cli import (
     annotating,
     comparing,
+    experimenting,
     grounding,
     judging,
     listing,
@@ -62,6 +63,7 @@ app.command("score")(scoring.score)
 app.command("show")(showing.show)
 app.command("report")(reporting.report)
 app.command("compare")(comparing.compare)
+app.command("experiment")(experimenting.experiment)
 app.command("judge")(judging.judge)
 app.command("annotate")(annotating.annotate)
 app.command("validate")(validating.validate)

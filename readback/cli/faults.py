@@ -26,6 +26,7 @@ SENTENCES = (
     "judges.votefile.VoteFileError",
     "readback.cli.ending.Mistake",
     "readback.comparison.compare.ComparisonError",
+    "readback.experiment.file.ExperimentError",
     "readback.records.DefaultRecordError",
     "readback.registry.UnknownNameError",
     "readback.running.SettingError",

@@ -113,7 +113,7 @@ def carry_out(
 
     try:
         with sigterm_as_ctrl_c(), faults_kept_in(folder.path):
-            report = _play(plan, folder, jobs, budget)
+            report = play(plan, folder, jobs, budget)
             if report is None:
                 return INCOMPLETE
             say_problems(report.problems)
@@ -125,7 +125,7 @@ def carry_out(
     return INCOMPLETE if report.interrupted else code
 
 
-def _play(plan: Plan, folder: RunFolder, jobs: int | None, budget: Budget) -> Report | None:
+def play(plan: Plan, folder: RunFolder, jobs: int | None, budget: Budget) -> Report | None:
     """Play what is missing, with progress. None where the folder could not be written any more; that was said."""
     from harness.runfolder import RunFolderError
     from harness.runner import execute

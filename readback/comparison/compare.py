@@ -2,7 +2,8 @@
 
 Baselines are reference rows: where other agents were measured in a suite, its baselines take no part (they would fill
 the table with episodes nobody asked about), and how many are left out is said. Where only baselines were played they
-are compared.
+are compared. What was played under a fault is never in a figure with what was not: it takes part only where all of a
+suite was.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from readback.comparison.document import (
 from readback.comparison.pairs import OUTCOMES, POPULATIONS, alpha_of, pair_of
 from readback.comparison.raters import Rater, compared, raters_of
 from readback.comparison.reading import Rated, Reading, ReadRun, read_runs, source_of
+from readback.summary.ledger import variant_of
 
 By = Literal["condition", "agent", "bucket"]
 
@@ -53,7 +55,8 @@ def compare_runs(folders: Sequence[RunFolder], *, disagreements: int = 0, baseli
 def compare_read(reading: Reading, *, disagreements: int = 0, baselines: bool = False) -> Comparison:
     """The same, of runs that were read already."""
     sources = [run.source for run in reading.runs]
-    taking_part = reading.rated if baselines else _measured(reading.rated)
+    measured = reading.rated if baselines else _measured(reading.rated)
+    taking_part = _headline(measured)
     raters: list[RaterLine] = []
     pairs: list[Pair] = []
     splits: list[Split] = []
@@ -75,7 +78,8 @@ def compare_read(reading: Reading, *, disagreements: int = 0, baselines: bool = 
         ),
         episodes=len(taking_part),
         same=reading.same,
-        baselines_left_out=len(reading.rated) - len(taking_part),
+        baselines_left_out=len(reading.rated) - len(measured),
+        faults_left_out=len(measured) - len(taking_part),
         raters=tuple(raters),
         pairs=tuple(pairs),
         splits=tuple(splits),
@@ -86,6 +90,15 @@ def compare_read(reading: Reading, *, disagreements: int = 0, baselines: bool = 
 def _measured(rated: Sequence[Rated]) -> tuple[Rated, ...]:
     suites = {one.suite for one in rated if one.entry.kind != "baseline"}
     return tuple(one for one in rated if one.entry.kind != "baseline" or one.suite not in suites)
+
+
+def _headline(rated: Sequence[Rated]) -> tuple[Rated, ...]:
+    suites = {one.suite for one in rated if not _has_fault(one)}
+    return tuple(one for one in rated if one.suite not in suites or not _has_fault(one))
+
+
+def _has_fault(one: Rated) -> bool:
+    return variant_of(one.entry).get("fault") is not None
 
 
 def _pairs(rated: Sequence[Rated], sides: Sequence[tuple[Rater, Rater]]) -> Iterator[Pair]:

@@ -214,7 +214,8 @@ class Comparison(Value):
     """What raters say about the same episodes, in numbers.
 
     `same` counts episodes that stand in several runs with the same trace; they are taken once, with the verdicts of
-    all. `baselines_left_out` counts those of baselines that are left out because other agents were measured.
+    all. `baselines_left_out` counts those of baselines that are left out because other agents were measured,
+    `faults_left_out` those under a fault that are left out because others were not.
     """
 
     format: Literal["readback.comparison/1"] = "readback.comparison/1"
@@ -222,6 +223,7 @@ class Comparison(Value):
     episodes: int
     same: int
     baselines_left_out: int
+    faults_left_out: int
     raters: tuple[RaterLine, ...]
     pairs: tuple[Pair, ...]
     splits: tuple[Split, ...]

@@ -229,6 +229,8 @@ def _head(comparison: Comparison) -> tuple[str, ...]:
         counts += f", {comparison.same} of them in several runs and counted once"
     if comparison.baselines_left_out:
         counts += f"; {comparison.baselines_left_out} of baselines left out (--baselines takes them in)"
+    if comparison.faults_left_out:
+        counts += f"; {comparison.faults_left_out} under a fault left out (compare their run alone)"
     return (runs, counts)
 
 

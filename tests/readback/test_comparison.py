@@ -312,6 +312,22 @@ def test_baselines_take_no_part_beside_measured_agents(tmp_path: Path) -> None:
     assert cells(pair(compared(alone.write(tmp_path / "b")), "grounding", "judge")) == (0, 0, 0, 5)
 
 
+def test_what_was_played_under_a_fault_is_in_no_figure_with_what_was_not(tmp_path: Path) -> None:
+    run = hand.Run([hand.task("dose/0001a"), hand.task("lab/0001a")])
+    for name in ("dose/0001a", "lab/0001a"):
+        run.play(name, says={"state": "pass", "message": "pass"})
+        fault = {**hand.VARIANT, "fault": "lost_write"}
+        run.play(name, says={"state": "fail MISSING_WRITE", "message": "pass"}, variant=fault)
+    with RunFolder.create(tmp_path / "a", hand.ABOUT, run.tasks) as folder:
+        folder.store([(one, [v for v in run.verdicts if v.episode == one.id]) for one in run.episodes])
+    with RunFolder.create(tmp_path / "b", hand.ABOUT, run.tasks) as folder:
+        folder.store([(one, [v for v in run.verdicts if v.episode == one.id]) for one in run.episodes[1::2]])
+    comparison = compared(tmp_path / "a")
+    assert comparison.faults_left_out == 2
+    assert cells(pair(comparison, "state", "message")) == (2, 0, 0, 0)
+    assert cells(pair(compared(tmp_path / "b"), "state", "message")) == (0, 0, 2, 0)
+
+
 def test_a_run_that_was_copied_and_judged_on_another_day_compares(tmp_path: Path) -> None:
     run = Rated([question("r0/01"), question("r1/01")])
     later = Rated(run.tasks, {**run.about, "times": {"created": "2026-02-01"}})
