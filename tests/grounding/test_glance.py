@@ -6,11 +6,12 @@ import random
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from grounding.languages.python import PYTHON
 from grounding.sources import folded
+from tests.grounding.test_laws import files
 from tests.grounding.test_python import sources
-from tests.grounding.test_untrusted import CODE
 
 
 def assert_never_wrongly_no(text: str) -> None:
@@ -36,12 +37,11 @@ def test_what_real_files_and_parts_of_them_define_is_never_passed_over() -> None
         assert_never_wrongly_no("\n".join(lines[first : first + draw.choice((5, 60, 200))]))
 
 
-@settings(deadline=None, max_examples=300)
-@given(CODE)
-def test_what_odd_code_defines_is_never_passed_over(text: str) -> None:
-    read = PYTHON.definitions(text, begins=False)
-    for name in [d.name for d in read.certain if d.kind in ("class", "function")]:
-        assert PYTHON.may_define(folded(text), folded(name), assigned=False)
+@settings(deadline=None)
+@given(files(), st.integers(0, 20))
+def test_what_any_file_and_its_rest_define_is_never_passed_over(text: str, first: int) -> None:
+    assert_never_wrongly_no(text)
+    assert_never_wrongly_no("\n".join(text.split("\n")[first:]))
 
 
 @pytest.mark.parametrize("form", ["{:>6}\t{}", "{}: {}", "{} | {}", "{}→{}", "L{}: {}", "{:>4} {}"])
