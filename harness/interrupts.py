@@ -30,11 +30,22 @@ def ctrl_c_sets(ending: threading.Event) -> Iterator[None]:
 
 @contextlib.contextmanager
 def sigterm_as_ctrl_c() -> Iterator[None]:
-    """While it lasts, SIGTERM, as schedulers send it, is taken as Ctrl-C: what is in flight may come home."""
+    """While it lasts, SIGTERM, as schedulers send it, is taken as Ctrl-C: what is in flight may come home.
+
+    Further ones are passed over: `timeout` sends two of them, and a second Ctrl-C would leave at once.
+    """
     if threading.current_thread() is not threading.main_thread():  # there are no signals elsewhere
         yield
         return
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    heard = False
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal heard
+        if not heard:
+            heard = True
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGTERM, handle)
     try:
         yield
     finally:
