@@ -103,7 +103,7 @@ def verdict_of(setting: JudgeSetting, votes: Sequence[Vote]) -> Verdict:
         label=labels[0] if labels else None,
         labels=labels,
         notes=_notes(setting, votes, counted),
-        reason=reason,
+        reason=f"{setting.title}: {reason}",
         clauses=tuple(_clause(vote) for vote in votes),
     )
 
@@ -116,7 +116,7 @@ def nothing_to_judge(setting: JudgeSetting, episode: str) -> Verdict:
         config=setting.config,
         outcome="vacuous",
         notes=(SCRIPTED,) if setting.kind == "scripted" else (),
-        reason="the agent claims nothing, so no judge was asked",
+        reason=f"{setting.title}: the agent claims nothing, so nobody was asked",
     )
 
 
@@ -130,7 +130,7 @@ def too_long(setting: JudgeSetting, episode: str) -> Verdict:
         label="TOO_LONG",
         labels=("TOO_LONG",),
         notes=(SCRIPTED,) if setting.kind == "scripted" else (),
-        reason=f"question and answer alone have more than {setting.characters} characters, so no judge was asked",
+        reason=f"{setting.title}: question and answer alone have more than {setting.characters} characters",
     )
 
 

@@ -120,7 +120,11 @@ def judge(
                 " price by --prices"
             )
         _say_plan(plan, judges, note)
-        report = _ask(run, judging, jobs or _JOBS, Budget(budget))
+        try:
+            report = _ask(run, judging, jobs or _JOBS, Budget(budget))
+        except KeyboardInterrupt:
+            note("readback: interrupted; the votes that came home are kept: go on by the same command")
+            return INCOMPLETE
         standings = _standings(judging, report)
     say_problems(report.problems)
     _say_outcome(run, judging, standings, report, as_json=as_json)

@@ -93,10 +93,12 @@ def test_the_mean_is_of_votes_for_and_against(letters: str, mean: float | None) 
 
 def test_the_reason_tells_the_counts_and_the_mean() -> None:
     assert verdict("ssnnu").reason == (
-        "2 supported, 2 not supported, 0 no claim, 1 unscored of 5 votes; mean 0.50: nothing is said by over half of"
-        " the valid votes"
+        "scripted:overlap, facts: 2 supported, 2 not supported, 0 no claim, 1 unscored of 5 votes; mean 0.50: nothing is"
+        " said by over half of the valid votes"
     )
-    assert verdict("c").reason == "0 supported, 0 not supported, 1 no claim, 0 unscored of 1 votes; mean undefined"
+    assert verdict("c").reason == (
+        "scripted:overlap, facts: 0 supported, 0 not supported, 1 no claim, 0 unscored of 1 votes; mean undefined"
+    )
 
 
 def test_where_something_is_gone_what_is_supported_stands_and_the_rest_is_unscored() -> None:
@@ -119,6 +121,7 @@ def test_notes_say_what_a_reader_should_know() -> None:
     rule = Judge(rule_model("overlap"), Rubric("facts"), is_rule=True, votes=1).setting
     for said in (verdict_of(rule, votes("s")), nothing_to_judge(rule, "sha256:1"), too_long(rule, "sha256:1")):
         assert said.notes == ("SCRIPTED_JUDGE",)
+        assert (said.reason or "").startswith("scripted:overlap (a rule, no model), facts: ")
 
 
 def test_each_vote_is_a_clause_with_the_judges_own_words() -> None:
