@@ -93,8 +93,8 @@ def test_the_mean_is_of_votes_for_and_against(letters: str, mean: float | None) 
 
 def test_the_reason_tells_the_counts_and_the_mean() -> None:
     assert verdict("ssnnu").reason == (
-        "scripted:overlap, facts: 2 supported, 2 not supported, 0 no claim, 1 unscored of 5 votes; mean 0.50: nothing is"
-        " said by over half of the valid votes"
+        "scripted:overlap, facts: 2 supported, 2 not supported, 0 no claim, 1 unscored of 5 votes; mean 0.50: nothing"
+        " is said by over half of the valid votes"
     )
     assert verdict("c").reason == (
         "scripted:overlap, facts: 0 supported, 0 not supported, 1 no claim, 0 unscored of 1 votes; mean undefined"
