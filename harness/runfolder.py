@@ -11,11 +11,13 @@ Promises:
 - A torn last line is passed over by readers, with a warning, and cut away when the folder is opened to write.
 - One process writes at a time. The lock is the operating system's own: it dies with its holder.
 - A write that fails (a full disk) leaves what was stored before it as it was.
+- The folder is found again wherever the process goes meanwhile: an agent's program may change the working folder.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -37,6 +39,7 @@ from harness.verdict import Verdict
 FORMAT = "readback.run/1"
 
 _RUN, _TASKS, _EPISODES, _VERDICTS, _LOCK = "run.json", "tasks.jsonl", "episodes.jsonl", "verdicts.jsonl", ".lock"
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 Warn = Callable[[str], None]
 V = TypeVar("V", bound=Value)
@@ -64,8 +67,9 @@ class RunFolder:
         self.path = path
         self.about = about
         self._lock = lock
-        self._episodes = LineFile(path / _EPISODES, _episode_key, warn)
-        self._verdicts = LineFile(path / _VERDICTS, _verdict_key, warn)
+        self._place = path.absolute()
+        self._episodes = LineFile(self._place / _EPISODES, _episode_key, warn)
+        self._verdicts = LineFile(self._place / _VERDICTS, _verdict_key, warn)
 
     @classmethod
     def create(cls, path: Path | str, about: Mapping[str, Any], tasks: Iterable[Task], *, warn: Warn = _warn) -> Self:
@@ -99,13 +103,19 @@ class RunFolder:
 
     @classmethod
     def append(cls, path: Path | str, *, warn: Warn = _warn) -> Self:
-        """The run at `path`, to write on, locked for this process; torn last lines are cut away."""
+        """The run at `path`, to write on, locked for this process; torn last lines are cut away.
+
+        Verdicts can be made again from the rest: where their file is missing, there is an empty one.
+        """
         about = _read_about(Path(path))
         with _explained(Path(path), "written"):
             folder = cls(Path(path), about, _locked(Path(path)), warn)
             try:
                 for name in (_RUN, _TASKS, _EPISODES, _VERDICTS):
                     (folder.path / f"{name}.tmp").unlink(missing_ok=True)
+                if not (folder.path / _VERDICTS).exists():
+                    warn(f"{str(folder.path / _VERDICTS)!r} was not there: all episodes are to be judged again")
+                    (folder.path / _VERDICTS).touch()
                 folder._episodes.mend()
                 folder._verdicts.mend()
             except BaseException:
@@ -129,7 +139,8 @@ class RunFolder:
     def tasks(self) -> list[Task]:
         """The tasks, in the order in which they were planned."""
         with _explained(self.path, "read"):
-            return [_value(Task, line, self.path / _TASKS) for line in (self.path / _TASKS).read_bytes().splitlines()]
+            path = self._place / _TASKS
+            return [_value(Task, line, path) for line in path.read_bytes().splitlines()]
 
     def episodes(self) -> Iterator[Episode]:
         """The episodes, one of each id, in the order of the file."""
@@ -159,7 +170,7 @@ class RunFolder:
         with _explained(self.path, "read"):
             places = self._episodes.places()
             lines = self._episodes.read(places.values())
-            return {key[0]: from_json(line)["ending"] for key, line in zip(places, lines, strict=True)}
+            return {key[0]: _ending(line, self._episodes.path) for key, line in zip(places, lines, strict=True)}
 
     def judged(self) -> set[str]:
         """The ids that there are verdicts about."""
@@ -223,6 +234,13 @@ def _verdict_key(line: bytes) -> Key:
         return (found[1].decode(), found[2].decode(), found[3].decode())
     verdict = from_json(line)
     return (str(verdict["episode"]), str(verdict["lens"]), str(verdict["config"]))
+
+
+def _ending(line: bytes, path: Path) -> str:
+    try:
+        return str(from_json(line)["ending"])
+    except (ValueError, KeyError):  # half a line that begins as one of ours: reading it says what is wrong
+        return _value(Episode, line, path).ending
 
 
 def _value(kind: type[V], line: bytes, path: Path) -> V:
@@ -290,13 +308,25 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as problem:
-        raise RunFolderError(f"{str(path)!r} lacks a file of a run: {problem.filename!r}") from None
+        raise RunFolderError(
+            f"{str(path)!r} lacks a file of a run: {problem.filename!r}; {_how_to_have(problem.filename, path)}"
+        ) from None
     except OSError as problem:
-        next_step = (
-            ""
-            if deed == "read"
-            else (f"; all that was stored before is kept: make room, then go on with: readback resume {path}")
-        )
-        raise RunFolderError(f"{str(path)!r} cannot be {deed}: {problem.strerror}{next_step}") from problem
+        raise RunFolderError(
+            f"{str(path)!r} cannot be {deed}: {problem.strerror}{_next_step(path, deed, problem.errno)}"
+        ) from problem
     except BrokenLineError as problem:
         raise RunFolderError(f"{problem}; it is no JSON line of a run: remove it and go on") from None
+
+
+def _next_step(path: Path, deed: str, number: int | None) -> str:
+    remedy = "make room" if number in _NO_ROOM else "mend that"
+    if deed == "written":
+        return f"; all that was stored before is kept: {remedy}, then go on with: readback resume {path}"
+    return f"; {remedy}, or name another folder with --out" if deed == "made" else ""
+
+
+def _how_to_have(missing: str | None, path: Path) -> str:
+    if missing is not None and Path(missing).name == _VERDICTS:
+        return f"make it again by: readback score {path}"
+    return "put it back, or run again into another folder"

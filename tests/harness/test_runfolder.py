@@ -146,6 +146,20 @@ def test_a_broken_line_in_the_middle_is_an_error_that_names_it(folder: RunFolder
         folder.endings()
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [(b'{"format":"readback.episode/1","id":"e0","ta', "Invalid JSON"), (b'{"id":"e0"}', "Field required")],
+)
+def test_a_line_in_the_middle_that_only_begins_as_an_episode_is_named(
+    folder: RunFolder, line: bytes, words: str
+) -> None:
+    (folder.path / "episodes.jsonl").write_bytes(line + b"\n")
+    folder.store([(episode("e1"), [])])
+    with pytest.raises(RunFolderError, match=rf"no Episode of this version \(.*{words}") as error:
+        folder.endings()
+    assert "\n" not in str(error.value)
+
+
 def test_a_line_of_another_version_is_an_error_that_says_so(folder: RunFolder) -> None:
     line = episode("e1").line().replace("readback.episode/1", "readback.episode/2")
     (folder.path / "episodes.jsonl").write_text(line + "\n")
@@ -176,8 +190,42 @@ def test_what_is_no_run_folder_is_refused_in_one_sentence(tmp_path: Path, folder
 
 def test_a_folder_that_lacks_a_file_is_refused(folder: RunFolder) -> None:
     (folder.path / "episodes.jsonl").unlink()
-    with pytest.raises(RunFolderError, match=r"lacks a file of a run: .*episodes\.jsonl"):
+    with pytest.raises(RunFolderError, match=r"lacks a file of a run: .*episodes\.jsonl'; put it back"):
         list(folder.episodes())
+
+
+def test_verdicts_that_are_gone_can_be_made_again(folder: RunFolder) -> None:
+    folder.store([(episode("e1"), [verdict("e1")])])
+    folder.close()
+    (folder.path / "verdicts.jsonl").unlink()
+    with pytest.raises(RunFolderError, match=r"make it again by: readback score .*/run$"):
+        list(RunFolder.open(folder.path).verdicts())
+    told: list[str] = []
+    with RunFolder.append(folder.path, warn=told.append) as again:
+        assert told == [f"{str(folder.path / 'verdicts.jsonl')!r} was not there: all episodes are to be judged again"]
+        assert (list(again.endings()), again.judged()) == (["e1"], set())
+
+
+def test_a_folder_is_found_again_wherever_the_process_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    with RunFolder.create("run", {"suite": "tally", "planned": 1}, TASKS) as folder:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        folder.store([(episode("e1"), [verdict("e1")])])
+        folder.arrange(["e1"])
+        assert folder.tasks() == TASKS
+    assert str(folder.path) == "run"
+    assert RunFolder.open(tmp_path / "run").episode("e1") == episode("e1")
+
+
+def test_what_the_disk_refuses_says_what_to_do(tmp_path: Path, folder: RunFolder) -> None:
+    (folder.path / "episodes.jsonl").unlink()
+    (folder.path / "episodes.jsonl").mkdir()
+    with pytest.raises(RunFolderError, match=r"cannot be written: Is a directory; .* mend that, then go on with"):
+        folder.store([(episode("e1"), [])])
+    (tmp_path / "file").touch()
+    with pytest.raises(RunFolderError, match=r"cannot be made: Not a directory; mend that, or name another folder"):
+        RunFolder.create(tmp_path / "file" / "run", {}, TASKS)
 
 
 def test_nothing_is_overwritten(tmp_path: Path, folder: RunFolder) -> None:
