@@ -16,7 +16,12 @@ _SHORTEST_SECRET = 8
 
 def traceback_of(exception: BaseException) -> str:
     """The traceback of `exception` as an episode keeps it."""
-    return bounded(redacted("".join(traceback.format_exception(exception))))
+    return bounded(redacted(_writable("".join(traceback.format_exception(exception)))))
+
+
+def _writable(text: str) -> str:
+    """`text` without half of surrogate pairs: an exception may quote what no file can hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def bounded(text: str) -> str:

@@ -11,6 +11,7 @@ as `wall_time`, and whatever it calls from then on is refused and not recorded.
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -109,7 +110,7 @@ def load_program(name: str, *, seconds: float = SECONDS) -> ProgramAgent:
         raise ProgramError(
             f"{name!r}: there is no module {missing.name!r}; it is looked for in {here} and among what is installed"
         ) from None
-    except Exception as exception:
+    except (Exception, SystemExit) as exception:  # a script without a guard may end the interpreter
         raise ProgramError(f"{name!r}: importing {module_name!r} failed: {exception!r}") from exception
     for part in path.split("."):
         if not hasattr(found, part):
@@ -117,6 +118,8 @@ def load_program(name: str, *, seconds: float = SECONDS) -> ProgramAgent:
         found = getattr(found, part)
     if not callable(found):
         raise ProgramError(f"{name!r}: {path!r} is {shown(found)}, which cannot be called")
+    if inspect.iscoroutinefunction(found):
+        raise ProgramError(f"{name!r}: {path!r} is async; name a function that runs it, as by asyncio.run(...)")
     return ProgramAgent(f"python:{module_name}:{path}", found, seconds)
 
 

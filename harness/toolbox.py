@@ -108,8 +108,12 @@ class Toolbox:
         """
 
         def callable_of(name: str) -> Callable[..., Any]:
-            def call(**arguments: Any) -> Any:
-                recorded = self.call(name, arguments, step=len(self._calls) + 1)
+            def call(*unnamed: Any, **arguments: Any) -> Any:
+                step = len(self._calls) + 1
+                if unnamed:  # an argument without its name is the caller's slip, and an error like any other
+                    recorded = self.call(name, None, step=step, raw_arguments=shown(unnamed, 200))
+                else:
+                    recorded = self.call(name, arguments, step=step)
                 result = recorded.result if isinstance(recorded.result, dict) else {"result": recorded.result}
                 return copied(result) if copies else result
 

@@ -83,6 +83,13 @@ def test_an_exception_is_a_harness_error_with_its_traceback_and_trace() -> None:
     assert played.error.rstrip().endswith("LookupError: nobody of that name")
 
 
+def test_an_exception_that_quotes_what_no_file_can_hold_is_kept() -> None:
+    def agent(*args: Any, **rest: Any) -> None:
+        raise LookupError("half \ud800 pair")
+
+    assert (play(agent).error or "").rstrip().endswith("LookupError: half ? pair")
+
+
 def test_leaving_python_ends_the_episode_and_not_the_run() -> None:
     def agent(*args: Any, **rest: Any) -> None:
         sys.exit("enough")
@@ -207,11 +214,14 @@ def test_a_program_is_loaded_by_name_from_where_the_command_was_started(here: Pa
         ("python:own_agents:agnet", "'own_agents' has no 'agnet'; it has agent"),
         ("python:own_agents:NUMBER", "'NUMBER' is 5, which cannot be called"),
         ("python:own_broken:agent", r"importing 'own_broken' failed: ZeroDivisionError"),
+        ("python:own_ending:agent", r"importing 'own_ending' failed: SystemExit"),
+        ("python:own_agents:later", "'later' is async; name a function that runs it"),
     ],
 )
 def test_a_program_that_cannot_be_had_is_one_sentence(here: Path, name: str, sentence: str) -> None:
-    (here / "own_agents.py").write_text("def agent():\n    pass\nNUMBER = 5\n")
+    (here / "own_agents.py").write_text("def agent():\n    pass\nNUMBER = 5\nasync def later():\n    pass\n")
     (here / "own_broken.py").write_text("1 / 0\n")
+    (here / "own_ending.py").write_text("raise SystemExit(3)\n")
     with pytest.raises(ProgramError, match=sentence) as error:
         load_program(name)
     assert "\n" not in str(error.value)

@@ -166,6 +166,12 @@ def test_callables_are_the_tools_but_finish() -> None:
     assert tools["echo"].__doc__ == "Say it again."
 
 
+def test_an_argument_without_its_name_is_an_error_result_and_raises_nothing() -> None:
+    box = toolbox()
+    assert box.callables()["echo"]("a") == {"error": """the arguments of 'echo' are not a JSON object: "('a',)"."""}
+    assert [(call.status, call.arguments, call.raw_arguments) for call in box.calls] == [("error", None, "('a',)")]
+
+
 def test_what_a_program_does_to_arguments_and_results_cannot_reach_the_record() -> None:
     box = toolbox()
     text = ["a"]
