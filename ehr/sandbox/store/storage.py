@@ -67,6 +67,7 @@ CREATE UNIQUE INDEX posting_value ON posting(space, value, qualifier, start, sto
 CREATE UNIQUE INDEX posting_qualifier ON posting(space, qualifier, value, start, stop);
 """
 _BATCH = 512
+_HEADER = ("hash", "clock", "synthetic", "largest_id")
 
 
 class RecordError(Exception):
@@ -92,6 +93,7 @@ class RecordFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._place = path.resolve()  # an agent's program may change the working folder
         self._pool: deque[sqlite3.Connection] = deque()
         self._process = os.getpid()
         _check(path)
@@ -104,6 +106,10 @@ class RecordFile:
         if self.header.get("format") != FORMAT:
             self.close()
             raise RecordError(f"{str(path)!r} is no record: it says that it is {self.header.get('format')!r}")
+        lacking = [key for key in _HEADER if key not in self.header]
+        if lacking:
+            self.close()
+            raise self._damaged(f"its header lacks {lacking[0]}")
         self.types: dict[str, TypeRows] = {name: TypeRows(first, count) for name, first, count in rows}
 
     def _connection(self) -> sqlite3.Connection:
@@ -113,7 +119,7 @@ class RecordFile:
         try:
             return self._pool.pop()
         except IndexError:
-            address = f"file:{quote(str(self.path.resolve()))}?mode=ro&immutable=1"
+            address = f"file:{quote(str(self._place))}?mode=ro&immutable=1"
             connection = sqlite3.connect(address, uri=True, check_same_thread=False)
             connection.execute("PRAGMA mmap_size=8589934592")
             return connection
@@ -220,8 +226,10 @@ def _check(path: Path) -> None:
     advice = "build one with `readback record build` or import one with `readback record import`"
     if not path.exists():
         raise RecordError(f"There is no record at {name!r}; {advice}")
-    if not path.is_file():
+    if path.is_dir():
         raise RecordError(f"{name!r} is no record but a folder; {advice}")
+    if not path.is_file():
+        raise RecordError(f"{name!r} is no record: it is no ordinary file; {advice}")
     try:
         with path.open("rb") as file:
             start = file.read(100)

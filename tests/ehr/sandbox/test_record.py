@@ -182,6 +182,36 @@ def test_files_that_are_no_records(tmp_path: Path):
         Record.open(path.with_name("other"))
 
 
+def test_what_is_neither_a_file_nor_a_folder():
+    with pytest.raises(RecordError, match="'/dev/null' is no record: it is no ordinary file"):
+        Record.open("/dev/null")
+
+
+def test_a_header_that_lacks_something_is_told(tmp_path: Path):
+    path = tmp_path / "r.record"
+    build([PATIENT], path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM header WHERE key = 'clock'")
+    connection.close()
+    with pytest.raises(RecordError, match=r"is damaged \(its header lacks clock\); build or import it again"):
+        Record.open(path)
+
+
+def test_a_record_is_read_wherever_the_process_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    build([PATIENT], tmp_path / "r.record").close()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with Record.open("r.record") as record:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        found: list[bytes | None] = []
+        threads = [threading.Thread(target=lambda: found.append(record.body("Patient", "p1"))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(found) == 4 and None not in found
+
+
 def test_another_format_version_is_told(tmp_path: Path):
     path = tmp_path / "r.record"
     build([PATIENT], path).close()
