@@ -92,6 +92,10 @@ def import_(
     path = out or _FOLDER / f"{_stem(paths[0])}.record"
     _refuse_taken(path, force)
     loaded = load(paths)
+    if not loaded.count:
+        raise Mistake(
+            f"there is no resource in {', '.join(repr(str(path)) for path in paths)}; name files that hold some"
+        )
     now = clock or loaded.clock
     if now is None:
         raise Mistake("nothing in these files says a time; name the record's present with --clock INSTANT")

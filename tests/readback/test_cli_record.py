@@ -193,6 +193,7 @@ def test_what_is_exported_is_imported_to_the_same_record(here: Path, small_recor
         ("{", "broken.json"),
         ("[]", "broken.json"),
         (json.dumps({**BUNDLE, "entry": [*BUNDLE["entry"], {"resource": {"id": "x"}}]}), "3"),
+        (json.dumps({**BUNDLE, "entry": [*BUNDLE["entry"], {"fullUrl": "urn:x"}]}), "entry 3 has no resource, and no"),
         (json.dumps({**BUNDLE, "entry": [*BUNDLE["entry"], BUNDLE["entry"][1]]}), "Observation/w"),
         (
             json.dumps({**BUNDLE, "entry": [{"resource": {"resourceType": "Patient", "id": "not an id!"}}]}),
@@ -221,6 +222,7 @@ def test_a_broken_entry_is_named_and_nothing_is_loaded(here: Path, text: str, wo
     [
         (["none.json"], "There is nothing at 'none.json'; name a Bundle, an NDJSON file or a folder of them"),
         (["empty"], "The folder 'empty' holds no .json, .ndjson or .jsonl file"),
+        (["nobody.json", "nothing.ndjson"], "there is no resource in 'nobody.json', 'nothing.ndjson'; name files"),
         (["timeless.json"], "nothing in these files says a time; name the record's present with --clock INSTANT"),
         (["timeless.json", "--clock", "noon"], "'noon'"),
         (["timeless.json", "--clock", "2020-01-01"], "'2020-01-01'"),
@@ -229,6 +231,8 @@ def test_a_broken_entry_is_named_and_nothing_is_loaded(here: Path, text: str, wo
 )
 def test_a_mistake_at_import_is_one_sentence(here: Path, arguments: list[str], sentence: str) -> None:
     (here / "empty").mkdir()
+    (here / "nobody.json").write_text('{"resourceType":"Bundle","type":"collection"}')
+    (here / "nothing.ndjson").touch()
     (here / "timeless.json").write_text('{"resourceType":"Patient","id":"p"}')
     ended = imported(*arguments)
     assert ended.code == 2

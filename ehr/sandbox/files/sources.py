@@ -202,6 +202,8 @@ def _bundle_entry(text: str, start: int, entry: Any, where: str, kind: str) -> I
     if "resource" not in entry:
         if method in ("POST", "PUT") and kind != "history":
             raise RecordError(f"{where} has no resource, but its request is {method}")
+        if "request" not in entry and "response" not in entry:
+            raise RecordError(f"{where} has no resource, and no request or response that could do without one")
         return
     if search.get("mode") == "outcome" or method in ("GET", "HEAD", "DELETE", "PATCH"):
         return
