@@ -150,7 +150,7 @@ class _Playing:
             self._system, self._history, self._offered, repeat=self._repeat, seconds=agent.limits.seconds - seconds
         )
         agent.budget.pay(reply.billed_usd)
-        self._usage = _sum(self._usage, reply.usage)
+        self._usage = self._usage.plus(reply.usage)
         self._texts.extend(Text(step=self._usage.calls, text=clean(text)) for text in reply.texts)
         if reply.stop != "ended":
             raise EndError(reply.stop, note=clean(reply.text))
@@ -167,12 +167,3 @@ class _Playing:
             raise EndError(ending, note=clean(reply.text))
         self._history.append(Said(reminder))
         return 1
-
-
-def _sum(a: Usage, b: Usage) -> Usage:
-    """Both together. If one price is unknown, so is the sum."""
-    cost = None if a.cost_usd is None or b.cost_usd is None else a.cost_usd + b.cost_usd
-    return Usage(
-        input=a.input + b.input, output=a.output + b.output, cached=a.cached + b.cached, calls=a.calls + b.calls,
-        cost_usd=cost,
-    )  # fmt: skip

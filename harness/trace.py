@@ -102,6 +102,14 @@ class Usage(Value):
     calls: int = 0
     cost_usd: float | None = None
 
+    def plus(self, other: Usage) -> Usage:
+        """Both together. If one price is unknown, so is the sum."""
+        cost = None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd
+        return Usage(
+            input=self.input + other.input, output=self.output + other.output, cached=self.cached + other.cached,
+            calls=self.calls + other.calls, cost_usd=cost,
+        )  # fmt: skip
+
 
 class Episode(Value):
     """One agent on one task under one condition and variant, once. See `outputs.md`, Episode."""

@@ -138,7 +138,7 @@ class Judge:
         doubt = case.doubt
         usage, billed = asking.usage, asking.billed_usd
         if before is not None:
-            usage = total(before.usage, usage)
+            usage = before.usage.plus(usage)
             billed = None if billed is None or before.billed_usd is None else billed + before.billed_usd
         return Vote(
             episode=subject.episode,
@@ -211,15 +211,6 @@ class Case:
             left_out=extract.left_out,
             doubt="; ".join(doubts) or None,
         )
-
-
-def total(a: Usage, b: Usage) -> Usage:
-    """Both together. If one price is unknown, so is the sum."""
-    cost = None if a.cost_usd is None or b.cost_usd is None else a.cost_usd + b.cost_usd
-    return Usage(
-        input=a.input + b.input, output=a.output + b.output, cached=a.cached + b.cached, calls=a.calls + b.calls,
-        cost_usd=cost,
-    )  # fmt: skip
 
 
 class _Asking:
@@ -296,7 +287,7 @@ class _Asking:
         )
         self._budget.pay(reply.billed_usd)
         is_first = self.usage.calls == 0
-        self.usage = total(self.usage, reply.usage)
+        self.usage = self.usage.plus(reply.usage)
         self.kept = reply.is_kept and (self.kept or is_first)
         billed = self.billed_usd
         self.billed_usd = None if billed is None or reply.billed_usd is None else billed + reply.billed_usd

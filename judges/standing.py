@@ -10,10 +10,9 @@ from pydantic import ConfigDict, Field
 from harness.trace import Usage
 from harness.values import Value
 from harness.verdict import Verdict
-from judges.judge import total
 from judges.judging import Row
 from judges.rubric import RubricName
-from judges.tally import tally
+from judges.tally import Tally
 from judges.vote import JudgeSetting, Kind, Vote
 
 
@@ -71,22 +70,19 @@ def standing(
 ) -> Standing:
     """Count what is there of this judge. `asked` is how many votes were asked for just now."""
     seen = {row.episode: row.seen for row in rows if row.config == setting.config}
-    own = [vote for vote in votes if vote.config == setting.config and vote.seen == seen.get(vote.episode)]
-    by_episode: dict[str, list[Vote]] = {}
-    for vote in own:
-        by_episode.setdefault(vote.episode, []).append(vote)
-    tallies = [tally(given, setting.votes) for given in by_episode.values()]
+    counted = _Votes()
+    for vote in votes:
+        if vote.config == setting.config and vote.seen == seen.get(vote.episode):
+            counted.add(vote)
+    tallies = [
+        Tally(setting.votes, said["supported"], said["not_supported"], said["no_claim"])
+        for said in counted.by_episode.values()
+    ]
     means = [one.mean for one in tallies if one.mean is not None]
     heard = [verdict for verdict in verdicts if verdict.config == setting.config]
     outcomes = Counter(verdict.outcome for verdict in heard)
     scored = outcomes["pass"] + outcomes["fail"]
     planned = sum(setting.votes for asked_about in seen.values() if asked_about is not None)
-    usage, billed = Usage(cost_usd=0.0), 0.0
-    unpaid = False
-    for vote in own:
-        usage = total(usage, vote.usage)
-        billed += vote.billed_usd or 0.0
-        unpaid = unpaid or vote.billed_usd is None
     return Standing(
         config=setting.config,
         name=setting.name,
@@ -100,19 +96,46 @@ def standing(
         rate=outcomes["pass"] / scored if scored else None,
         why=None if scored else "no verdict is a pass or a fail",
         mean=sum(means) / len(means) if means else None,
-        labels=_counts(label for verdict in heard for label in verdict.labels),
-        votes_said=_counts(vote.said for vote in own if vote.said),
-        faults=_counts(vote.fault for vote in own if vote.fault),
-        flags=_counts(flag for vote in own for flag in vote.flags),
-        split=sum(one.valid not in (0, one.supported, one.not_supported, one.no_claim) for one in tallies),
+        labels=_sorted(Counter(label for verdict in heard for label in verdict.labels)),
+        votes_said=_sorted(counted.said),
+        faults=_sorted(counted.faults),
+        flags=_sorted(counted.flags),
+        split=sum(one.is_split for one in tallies),
         asked=asked,
-        kept=sum(vote.kept for vote in own),
-        left=planned - len(own),
-        usage=usage,
-        billed_usd=None if unpaid else billed,
+        kept=counted.kept,
+        left=planned - counted.number,
+        usage=counted.usage,
+        billed_usd=counted.billed_usd,
     )
 
 
-def _counts(words: Iterable[str]) -> dict[str, int]:
-    counts: Mapping[str, int] = Counter(words)
+class _Votes:
+    """Votes counted one by one, none of them kept."""
+
+    def __init__(self) -> None:
+        self.number = self.kept = 0
+        self.said: Counter[str] = Counter()
+        self.faults: Counter[str] = Counter()
+        self.flags: Counter[str] = Counter()
+        self.by_episode: dict[str, Counter[str]] = {}
+        self.usage = Usage(cost_usd=0.0)
+        self.billed_usd: float | None = 0.0
+
+    def add(self, vote: Vote) -> None:
+        """Count one more."""
+        of_episode = self.by_episode.setdefault(vote.episode, Counter())
+        if vote.said:
+            self.said[vote.said] += 1
+            of_episode[vote.said] += 1
+        if vote.fault:
+            self.faults[vote.fault] += 1
+        self.flags.update(vote.flags)
+        self.number += 1
+        self.kept += vote.kept
+        self.usage = self.usage.plus(vote.usage)
+        billed = self.billed_usd
+        self.billed_usd = None if billed is None or vote.billed_usd is None else billed + vote.billed_usd
+
+
+def _sorted(counts: Mapping[str, int]) -> dict[str, int]:
     return {word: counts[word] for word in sorted(counts)}

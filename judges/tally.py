@@ -52,6 +52,11 @@ class Tally:
         return 2 * self.valid > self.planned
 
     @property
+    def is_split(self) -> bool:
+        """Whether the valid votes differ."""
+        return self.valid not in (0, self.supported, self.not_supported, self.no_claim)
+
+    @property
     def decided(self) -> Said | None:
         """What over half of the valid votes say; None where there is no quorum, or no such thing."""
         if not self.has_quorum:
@@ -149,7 +154,7 @@ def _conclusion(counted: Tally, doubts: Sequence[str]) -> tuple[Outcome, tuple[s
 def _notes(setting: JudgeSetting, votes: Sequence[Vote], counted: Tally) -> tuple[str, ...]:
     notes = {
         SCRIPTED: setting.kind == "scripted",
-        "SPLIT": counted.valid not in (0, counted.supported, counted.not_supported, counted.no_claim),
+        "SPLIT": counted.is_split,
         "VOTES_UNSCORED": counted.unscored > 0,
         "VOTES_FLAGGED": any(vote.flags for vote in votes),
         "TRACE_CUT": any(vote.doubt for vote in votes),

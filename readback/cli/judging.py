@@ -192,9 +192,8 @@ def _cost(cost_usd: float | None, judge: Judge) -> str:
 def _standings(judging: Judging, report: Report) -> list[Standing]:
     from judges.standing import standing
 
-    votes = list(judging.votes.votes())
     return [
-        standing(setting, judging.rows, votes, report.verdicts, asked=report.asked[setting.config])
+        standing(setting, judging.rows, judging.votes.votes(), report.verdicts, asked=report.asked[setting.config])
         for setting in (judge.setting for judge in judging.judges)
     ]
 

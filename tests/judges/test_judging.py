@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -337,11 +338,14 @@ def test_a_fault_of_ours_is_raised_and_what_came_home_is_kept(tmp_path: Path) ->
 
 
 def test_ctrl_c_keeps_what_came_home(tmp_path: Path) -> None:
+    main = threading.main_thread().ident
+    assert main is not None
+
     def says(number: int, repeat: int) -> str:
         if (number, repeat) == (3, 0):
-            signal.raise_signal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else (
-                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-            )
+            signal.pthread_kill(main, signal.SIGINT)
+        if number >= 3:
+            time.sleep(0.2)  # long enough for the main thread to hear of it
         return said()
 
     with some(tmp_path / "r", range(1, 40)) as folder:
