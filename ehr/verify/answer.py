@@ -12,14 +12,15 @@ An answer is a list of values, compared as a multiset or in order; there must be
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 from ehr.verify.assignment import assign
 from ehr.verify.expected import Answer, AnswerValue
 from ehr.verify.instants import instant
-from ehr.verify.units import Amount, compare, decimal, is_ucum
+from ehr.verify.spellings import ucum_of
+from ehr.verify.units import Amount, compare, decimal
 from harness.task import Task
 from harness.trace import Episode
 from harness.values import digest
@@ -30,17 +31,6 @@ CONFIG = digest({"lens": "answer", "version": 1})
 _NUMBER = re.compile(r"^([+-]?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,2})?)\s*(.*)$", re.DOTALL)
 _DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
 _NONE = frozenset({"none", "nobody", "nothing", "no one", "not found", "no such patient", "patient not found", "n/a"})
-
-# Units as people write them -> UCUM. Only spellings that can mean nothing else.
-_SPELLINGS: Mapping[str, str] = {
-    "mmhg": "mm[Hg]", "mm hg": "mm[Hg]", "°c": "Cel", "c": "Cel", "celsius": "Cel", "degc": "Cel", "°f": "[degF]",
-    "f": "[degF]", "fahrenheit": "[degF]", "degf": "[degF]", "bpm": "/min", "beats/min": "/min",
-    "beats per minute": "/min", "/minute": "/min", "breaths/min": "/min", "lb": "[lb_av]", "lbs": "[lb_av]",
-    "pounds": "[lb_av]", "in": "[in_i]", "inches": "[in_i]", "meq": "meq", "meq/l": "meq/L", "kilograms": "kg",
-    "years": "a", "year": "a", "yr": "a", "yrs": "a", "y": "a", "years old": "a", "percent": "%",
-    "x10^9/l": "10*9/L", "10^9/l": "10*9/L", "mcg": "ug", "mg/dl": "mg/dL", "mmol/l": "mmol/L",
-    "g/dl": "g/dL",
-}  # fmt: skip
 
 
 def judge_answer(task: Task, episode: Episode) -> Verdict:
@@ -90,20 +80,13 @@ def _fits_quantity(wanted: AnswerValue, given: Any) -> tuple[str, ...] | None:
     value, unit = Decimal(wanted.quantity["value"]), wanted.quantity["unit"]
     tolerance = Decimal(wanted.tolerance) if wanted.tolerance is not None else None
     bare = amount.text == ""
-    units = [unit] if bare else _units(amount.text)
+    units = [unit] if bare else ucum_of(amount.text)
     if not any(
         compare(Amount(amount.value, u, None, ""), value, unit, tolerance=tolerance, analyte=wanted.analyte) == "equal"
         for u in units
     ):
         return None
     return ("NO_UNIT",) if bare and unit != "1" else ()
-
-
-def _units(text: str) -> list[str]:
-    """What a unit as people write it may stand for in UCUM: itself, and its common spelling (`37 C` is no coulomb)."""
-    text = text.replace("\u00b5", "u").replace("\u03bc", "u")  # micro sign, Greek mu
-    spelling = _SPELLINGS.get(" ".join(text.casefold().split()))
-    return [unit for unit in (text, spelling) if unit is not None and is_ucum(unit)]
 
 
 def _amount(given: Any) -> Amount | None:
