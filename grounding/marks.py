@@ -47,6 +47,11 @@ class Piece:
     _starts: tuple[int, ...]
     _shown_starts: tuple[int, ...]
 
+    @property
+    def is_all(self) -> bool:
+        """Whether places in it are places in what was shown."""
+        return self._starts == self._shown_starts == (0,)
+
     def shown_at(self, place: int) -> int:
         """Where a place of this piece stands in what the tool showed."""
         line = bisect_right(self._starts, place) - 1

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from grounding.cache import Cache, content_key
 from grounding.languages import Definition, Language
-from grounding.marks import pieces_of
+from grounding.marks import Piece, pieces_of
 
 _INDENTED = re.compile(r"(?:[ \t\f]*(?:#[^\n]*)?\r?\n)*[ \t]+[^\s#]")
 
@@ -68,15 +68,20 @@ def is_cut(text: str, cache: Cache) -> bool:
     return cache.get(("cut", content_key(text)), lambda: pieces_of(text).cut)
 
 
+def _placed(definitions: Iterable[Definition], piece: Piece) -> Iterator[Definition]:
+    """Definitions in a piece of what was shown, with their places in all of it."""
+    for definition in definitions:
+        start = piece.shown_at(definition.start)
+        yield definition._replace(start=start, end=start + definition.end - definition.start)
+
+
 def _read(text: str, language: Language, first_line: int | None) -> Source:
     found = pieces_of(text, first_line)
     definitions: list[Definition] = []
     uncertain: dict[str, int] = {}
     for piece in found.pieces:
         of_piece = language.definitions(piece.text, begins=piece.begins)
-        for definition in of_piece.certain:
-            start = piece.shown_at(definition.start)
-            definitions.append(definition._replace(start=start, end=start + definition.end - definition.start))
+        definitions += of_piece.certain if piece.is_all else _placed(of_piece.certain, piece)
         for name, at in of_piece.uncertain.items():
             uncertain.setdefault(folded(name), piece.shown_at(at))
     names = [folded(definition.name) for definition in definitions]

@@ -36,16 +36,18 @@ _HIDDEN_COST = 60
 """What a reading that hides a line looking like a definition costs, in bytes of text that cannot be parsed."""
 
 _NOT_TEXT = 0.01
-"""The share of control characters from which on something is no text at all, and defines nothing."""
+"""The share of control characters from which on something is no text at all, and defines nothing; where it begins as
+text, what it may define is uncertain."""
 _FEW = 16
 """Control characters that any text may hold."""
+_SAMPLE = 8_192
+"""Characters at the beginning of a text: where these are text, and no NUL comes later, no other is looked at."""
 
 _LOOKS_DEFINED = re.compile(r"^[ \t\f]*(?:async[ \t]+)?(?:def|class)[ \t]+([^\W\d]\w*)", re.MULTILINE)
 _ENDLESS = re.compile(rf"(?:(?:[^\w\s'\"#\\]|\b(?:{'|'.join(keyword.kwlist)})\b)\s*+){{{_TOKENS_IN_A_ROW}}}")
 _SAYS_DEFINED = re.compile(r"\b(?:def|class)[ \t]+([^\W\d]\w*)")
-_ODD = re.compile(r"[\0\ufeff\ufffd]")
-_UNREADABLE = str.maketrans({"\0": " ", "\ufeff": " ", "\ufffd": "ǀ"})
-"""What nobody could decode may have been a letter: a name goes on behind it."""
+_UNREADABLE = {"\0": " ", "\ufeff": " ", "\ufffd": "ǀ"}
+"""What a parser stops at. What nobody could decode may have been a letter: a name goes on behind it."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # not the one that colours a terminal
 _NAME = re.compile(r"[^\W\d]\w*")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
@@ -70,20 +72,17 @@ class Python:
 
     def definitions(self, text: str, *, begins: bool) -> Definitions:
         """What `text` defines. See the module."""
-        if len(_CONTROL.findall(text)) > max(_NOT_TEXT * len(text), _FEW):
-            return Definitions((), {})
-        clean = _LONE_RETURN.sub("\n", text.translate(_UNREADABLE) if _ODD.search(text) else text)
+        begins_as_text = not _has_controls(text[:_SAMPLE])
+        if not (begins_as_text and "\0" not in text) and _has_controls(text):
+            return Definitions((), _first_places(_said(text)) if begins_as_text else {})
+        clean = _clean(text)
         tree = _parse(clean) if len(clean) <= LONGEST else None
         if tree is not None and not tree.root_node.has_error:
             return _Reading(tree, clean, len(clean)).definitions(())
-        said = [(match[1], match.start(1)) for match in _SAYS_DEFINED.finditer(clean)]
         if tree is None or _ENDLESS.search(clean):
-            return Definitions((), _first_places(said))
-        others = _others(clean, begins) if len(clean) <= _LONGEST_MENDED else ()
-        readings = [_Reading(tree, clean, len(clean)), *(_Reading(_parse(o), o, len(clean)) for o in others)]
-        looks = len(_LOOKS_DEFINED.findall(clean))
-        best = min(readings, key=lambda each: each.faults + _HIDDEN_COST * (looks - each.defined))
-        return best.definitions(said if best.faults else ())
+            return Definitions((), _first_places(_said(clean)))
+        best = _best_reading(tree, clean, begins)
+        return best.definitions(_said(clean) if best.faults else ())
 
     def may_define(self, text: str, name: str, *, assigned: bool) -> bool:
         """See `grounding.languages.glance`."""
@@ -95,6 +94,37 @@ class Python:
 
 
 PYTHON = Python()
+
+
+def _has_controls(text: str) -> bool:
+    return len(_CONTROL.findall(text)) > max(_NOT_TEXT * len(text), _FEW)
+
+
+def _said(text: str) -> list[tuple[str, int]]:
+    """The names that stand behind `def` or `class`, whatever they stand in."""
+    return [(match[1], match.start(1)) for match in _SAYS_DEFINED.finditer(text)]
+
+
+def _clean(text: str) -> str:
+    """The text as a parser can read it, every character at its place."""
+    for character, instead in _UNREADABLE.items():
+        text = text.replace(character, instead)
+    return _LONE_RETURN.sub("\n", text) if "\r" in text else text
+
+
+def _best_reading(tree: Tree, text: str, begins: bool) -> _Reading:
+    """The reading of a text with the fewest faults, where parsing it as it is (`tree`) finds some."""
+    looks = len(_LOOKS_DEFINED.findall(text))
+
+    def cost(reading: _Reading) -> int:
+        return reading.faults + _HIDDEN_COST * (looks - reading.defined)
+
+    best = _Reading(tree, text, len(text))
+    for other in _others(text, begins) if len(text) <= _LONGEST_MENDED else ():
+        best = min(best, _Reading(_parse(other), other, len(text)), key=cost)
+        if cost(best) <= 0:
+            break
+    return best
 
 
 def _others(text: str, begins: bool) -> Iterator[str]:

@@ -176,6 +176,17 @@ def test_bytes_that_are_no_text_define_nothing() -> None:
     assert PYTHON.definitions(noise + "\ndef f(): pass\n", begins=False) == Definitions((), {})
 
 
+def test_a_text_with_noise_at_its_beginning_is_a_text() -> None:
+    assert names("# " + "\x01" * 100 + "\ndef f(): pass\n" + "# prose\n" * 5_000) == ["f"]
+
+
+@pytest.mark.parametrize("length", [9_000, 200_000])
+def test_what_a_script_says_before_the_bytes_that_are_packed_in_it_is_uncertain(length: int) -> None:
+    packed = random.Random(1).randbytes(length).decode("latin-1")
+    found = PYTHON.definitions("def f(): pass\n" + "# prose\n" * 1_100 + packed, begins=True)
+    assert (found.certain, list(found.uncertain)) == ((), ["f"])
+
+
 def test_files_are_known_by_their_names_and_scripts_by_their_first_line() -> None:
     assert [language_of(path) is PYTHON for path in ("a.py", "a.pyi", "A.PY", "a.c", "a", ".py")] == [True] * 3 + [
         False
