@@ -27,7 +27,7 @@ from readback.cli import (
 )
 from readback.cli.ending import DONE, INCOMPLETE
 from readback.cli.faults import explain
-from readback.cli.output import note, result
+from readback.cli.output import mend_streams, note, result
 
 app = typer.Typer(
     name="readback",
@@ -81,6 +81,7 @@ _INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code. Never raises."""
+    mend_streams()
     try:
         code = app(arguments, prog_name="readback", standalone_mode=False)
     except typer.TyperException as problem:  # wrong options and arguments

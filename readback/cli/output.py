@@ -5,9 +5,13 @@ A reader that goes away early (`| head`) never ends the command: a run is worth 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -32,6 +36,55 @@ def note(text: str) -> None:
 def is_terminal(stream: TextIO) -> bool:
     """Whether somebody is looking: then progress may be drawn, and colours used."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def mend_streams() -> None:
+    """Give a process that was started with its stdout or stderr closed one that leads nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - open as long as the process lives
+
+
+@contextmanager
+def programs_print_to_stderr() -> Iterator[None]:
+    """While it lasts, what programs of others print is no result of ours, and what they close stays open."""
+    open_still = _Unclosed(sys.stderr)
+    with redirect_stdout(open_still), redirect_stderr(open_still):
+        yield
+
+
+class _Unclosed(io.TextIOBase):
+    """A stream that is written to like another, and is not closed."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str, /) -> int:
+        return self._stream.write(text)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Leave it open: it is not the program's."""
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def writable(self) -> bool:
+        return True
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._stream.encoding
+
+    @property
+    def buffer(self) -> Any:
+        """Bytes, for programs that print them."""
+        return self._stream.buffer
 
 
 def _write(stream: TextIO, text: str) -> None:

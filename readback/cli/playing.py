@@ -6,13 +6,13 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import ExitStack, chdir, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from readback.cli.ending import DONE, INCOMPLETE, MISSED, Mistake, worst
 from readback.cli.faults import faults_kept_in
-from readback.cli.output import document, is_terminal, note
+from readback.cli.output import document, is_terminal, note, programs_print_to_stderr
 from readback.cli.progress import Meter, stages
 
 if TYPE_CHECKING:
@@ -138,8 +138,7 @@ def play(plan: Plan, folder: RunFolder, jobs: int | None, budget: Budget) -> Rep
             last = "" if at.episode is None else f"{at.episode.agent} {at.episode.ending}{spent}"
             meter.at(at.done, at.planned, last)
 
-        # What the user's own programs print is no result of ours.
-        with redirect_stdout(sys.stderr):
+        with programs_print_to_stderr(), chdir("."):  # back here afterwards, wherever programs go
             try:
                 return execute(
                     plan, folder, jobs=jobs or (_MODEL_JOBS if models else 1), budget=budget, progress=progress

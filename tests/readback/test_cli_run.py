@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -165,6 +166,31 @@ def test_your_own_program_is_an_agent_and_what_it_prints_is_no_result(here: Path
     row = ended.document["rows"][0]
     assert (row["agent"], row["kind"], row["endings"]) == ("python:chatty:agent", "program", {"finished": 4})
     assert ended.err.count("thinking") == 4
+
+
+def test_a_program_that_closes_what_it_prints_to_and_goes_elsewhere_hurts_nobody(
+    here: Path, small_record: Path
+) -> None:
+    close = "print(1, file=sys.stderr); sys.stdout.close(); sys.stderr.close(); "
+    agent_module(here, "rude", f'import os, sys; {close}os.chdir("/"); return {{"outcome": "unclear"}}')
+    ended = readback("run", "ehr", "--record", small_record, *TEMPLATES, "--agent", "python:rude:agent", "--out", "a")
+    assert ended.code == 0
+    assert ended.err.count("1\n") >= 4
+    assert "The run is in a, its report in a/report.html." in ended.err
+    assert Path.cwd() == here
+    assert Path("a/report.html").is_file()
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_process_without_stdout_or_stderr_plays_all_the_same(here: Path, small_record: Path, closed: str) -> None:
+    command = "import sys; from readback.cli import main; sys.exit(main())"
+    run = ["run", "ehr", "--record", str(small_record), "--task", "patient-age", "--agent", "idle", "--out", "a"]
+    code = subprocess.call(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-c", command, *run],
+        cwd=here, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert code == 0
+    assert Path("a/report.html").is_file()
 
 
 @pytest.mark.parametrize(
