@@ -41,6 +41,14 @@ _ANY_DELETE = Difference(
 )
 _REPEATED = Difference("intended", "a repeated deletion has an outcome too")
 _NO_NAME = Difference("intended", "the words name the condition, HAPI's have a gap where it belongs")
+_REMEMBERED = Difference("intended", "a condition is asked of what stands, HAPI remembers for a while who met it")
+_ASKED = Difference(
+    "intended",
+    "all that can be asked of a body is asked; HAPI stops at the first it cannot, in the order of a hash table",
+)
+_WHOLE = Difference("intended", "a patch may not take the whole resource away")
+_TAKEN = Difference("intended", "a patch that adds nothing is refused, HAPI takes away what stands there")
+_PARTS = Difference("intended", "each part of a value counts, HAPI keeps the last of a name")
 _NO_PAGES = Difference("intended", "a negative `_count` has no next page, HAPI's leads nowhere")
 _NULL = Difference("intended", "no body has a null in it")
 _PLUS = Difference("out of reach", "a number with a plus is no JSON")
@@ -107,6 +115,8 @@ DIFFERENCES: Final[dict[str, Difference]] = {
             "in-valuequantity-value-1e400",
             "in-narrative-p-x-p",
             "in-ext-string",
+            "fp-add-string-to-date",
+            "fp-add-wrong-single",
         ],
         _REFUSED,
     ),
@@ -122,6 +132,9 @@ DIFFERENCES: Final[dict[str, Difference]] = {
             "in-narrative-div-xmlns-http-www-w3-org-1999",
             "in-narrative-div-a-b-unclosed-div",
             "in-narrative-div",
+            "fp-add-wrong-type",
+            "fp-insert-wrong-type",
+            "fp-replace-choice-wrong",
         ],
         _WORDS,
     ),
@@ -156,6 +169,11 @@ DIFFERENCES: Final[dict[str, Difference]] = {
     "tx-delete-type-only": _ANY_DELETE,
     "tx-delete-twice": _REPEATED,
     "count-negative": _NO_PAGES,
+    "cond-again-after-patch": _REMEMBERED,
+    "cond-own-mixed": _ASKED,
+    "fp-delete-resource": _WHOLE,
+    "fp-add-no-value": _TAKEN,
+    "fp-replace-parts-twice": _PARTS,
     "in-ext-no-url": _NULL,
     "in-valuequantity-value-5-5": _PLUS,
     "patch-xml": _XML,

@@ -5,7 +5,7 @@ Diagnostics are HAPI FHIR 8.8's own, so that what an agent learns from them here
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 STORAGE_CODES = "https://hapifhir.io/fhir/CodeSystem/hapi-fhir-storage-response-code"
@@ -43,8 +43,8 @@ _DISPLAYS = {
 class RefusedError(Exception):
     """A request that the server does not carry out: status and diagnostics of the answer.
 
-    `code` is the issue type; `headers` are set on the answer besides the usual ones; `issues` stand in the answer in
-    place of the one issue with the diagnostics.
+    `code` is the issue type; `location` is what the refusal is about, below the server's address; `issues` stand in the
+    answer in place of the one issue with the diagnostics.
     """
 
     def __init__(
@@ -53,14 +53,14 @@ class RefusedError(Exception):
         diagnostics: str,
         *,
         code: str = "processing",
-        headers: Mapping[str, str] | None = None,
+        location: str | None = None,
         issues: Sequence[dict[str, Any]] = (),
     ) -> None:
         super().__init__(f"{status}: {diagnostics}")
         self.status = status
         self.diagnostics = diagnostics
         self.code = code
-        self.headers = dict(headers or {})
+        self.location = location
         self.issues = list(issues)
 
     def outcome(self) -> dict[str, Any]:

@@ -70,9 +70,8 @@ class Call:
 
     @property
     def condition(self) -> str:
-        """The query of a conditional write as HAPI shows it in its words: decoded, with the type."""
-        text = unquote(self._halves[1].replace("+", "%2B"))
-        return f"{self.segments[0]}?{text}"
+        """The query of a conditional write as it was sent, with the type."""
+        return f"{self.segments[0]}?{self.raw_query}"
 
     @property
     def pretty(self) -> bool:
@@ -142,7 +141,7 @@ def body_check(call: Call, operation: str) -> None:
 
 def encoded(text: str) -> str:
     """A parameter's name or value as HAPI writes it into an address."""
-    return quote(text, safe="")
+    return quote(text, safe="*").replace("~", "%7E")
 
 
 def _parsed(query: str) -> Parameters:

@@ -85,7 +85,8 @@ def _answer(state: State, call: Call, past: Past, types: Sequence[str]) -> Respo
 
 
 def _sent(state: State, call: Call, bundle: Tree) -> Response:
-    return answer(call, 200, bundle, {"Last-Modified": http_date(state.now)})
+    place = call.address("Bundle", bundle["id"])
+    return answer(call, 200, bundle, {"Content-Location": place, "Last-Modified": http_date(state.now)})
 
 
 def _current(past: Past, at: str) -> Past:

@@ -131,7 +131,7 @@ def _labelled(
     if version is None:
         raise not_known(key.reference)
     if version.body is None:
-        raise gone(version)
+        raise gone(key, version)
     tree = parse_object(version.body)
     old = tree.get("meta", {})
     new = {name: value for name, value in old.items() if name not in ("profile", "security", "tag")}
@@ -164,7 +164,7 @@ def expunge(state: State, pages: Pages, call: Call, key: Key | None) -> Response
     posted(call)
     asked = given(call)
     if asked.get("expungeEverything") is True:
-        raise RefusedError(403, "HAPI-2080: expungeEverything is not offered here: close the fork instead")
+        raise RefusedError(405, "HAPI-2081: Multiple delete is not enabled on this server")
     limit = int(asked["limit"]) if isinstance(asked.get("limit"), Number) else 1000
     deleted = asked.get("expungeDeletedResources") is True
     past = asked.get("expungePreviousVersions") is True
@@ -203,7 +203,7 @@ def diff(state: State, pages: Pages, call: Call, key: Key | None) -> Response:
         raise not_known(key.reference)
     newest = versions[-1]
     if newest.body is None:
-        raise gone(newest)
+        raise gone(key, newest)
     old = versions[-2] if len(versions) > 1 else None
     if "fromVersion" in asked:
         old = _version(versions, key, str(asked["fromVersion"]))
@@ -218,7 +218,7 @@ def _named(state: State, text: str) -> Version:
     if not versions:
         raise not_known(text)
     if versions[-1].body is None:
-        raise gone(versions[-1])
+        raise gone(key, versions[-1])
     return _version(versions, key, segments[3]) if len(segments) == 4 else versions[-1]
 
 

@@ -47,14 +47,14 @@ def vread(state: State, call: Call, key: Key, number: str) -> Response:
 def _shown(call: Call, key: Key, version: Version) -> Response:
     place = call.address(key.reference, "_history", str(version.number))
     if version.body is None:
-        raise gone(version, {"Location": place})
+        raise gone(key, version)
     headers = {
         "ETag": f'W/"{version.number}"',
         "Content-Location": place,
         "Last-Modified": http_date(version.at),
     }
     if _known(call, version):
-        return answer(call, 304, None, headers)
+        return answer(call, 304)
     if key.type == "Binary" and not _wants_fhir(call):
         return _bytes(call, version, headers)
     return answer(call, 200, shown(call, served(version)), headers)

@@ -112,7 +112,10 @@ def _entries(state: State, call: Call, about: str, hits: Iterable[tuple[str, str
 
 
 def _answer(call: Call, state: State, bundle: Tree) -> Response:
-    return answer(call, 200, bundle, {"Last-Modified": http_date(state.now)})
+    headers = {"Last-Modified": http_date(state.now)}
+    if any(part.startswith("$") for part in call.segments):  # what an operation gives has an address, a search has none
+        headers["Content-Location"] = call.address("Bundle", bundle["id"])
+    return answer(call, 200, bundle, headers)
 
 
 def _opaque_links(call: Call, listing: Listing, offset: int, count: int) -> list[Tree]:

@@ -47,7 +47,7 @@ class Server:
                 raise RefusedError(413, f"A body may have {LARGEST_BODY} bytes, this one has {len(request.body)}")
             return self._route(call)
         except RefusedError as refusal:
-            return answer(call, refusal.status, refusal.outcome(), refusal.headers)
+            return _refused(call, refusal)
 
     # ---- addresses
 
@@ -151,4 +151,9 @@ class Server:
         try:
             return self._route(inner)
         except RefusedError as refusal:
-            return answer(inner, refusal.status, refusal.outcome(), refusal.headers)
+            return _refused(inner, refusal)
+
+
+def _refused(call: Call, refusal: RefusedError) -> Response:
+    headers = {} if refusal.location is None else {"Location": call.address(refusal.location)}
+    return answer(call, refusal.status, refusal.outcome(), headers)

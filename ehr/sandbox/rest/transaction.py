@@ -34,9 +34,11 @@ from ehr.sandbox.writing.verbs import (
     Done,
     Patch,
     Pending,
+    check_conditions,
     create,
     delete,
     delete_matching,
+    gone,
     patch,
     patch_matching,
     stored_tree,
@@ -111,7 +113,8 @@ def post_bundle(state: State, call: Call, inner: Inner) -> Response:
     }
     if answered:
         result["entry"] = answered
-    return answer(call, 200, result)
+    place = call.address("Bundle", result["id"])
+    return answer(call, 200, result, {"Content-Location": place, "Location": place})
 
 
 def _entry(item: Tree, position: int) -> Entry:
@@ -151,16 +154,20 @@ def _transacted(state: State, call: Call, entries: list[Entry], inner: Inner) ->
     placeholders: dict[str, str] = {}
     for entry in _in_order(entries, "DELETE"):
         done[entry.position] = _delete(plan, entry)
+    for entry in _in_order(entries, "PATCH"):
+        _check_patched(plan, entry, entries)
     for entry in [*_in_order(entries, "POST"), *_in_order(entries, "PUT")]:
         waiting = _create(plan, entry) if entry.method == "POST" else _update(plan, entry)
         names = [*entry.names, *(name for other in same.get(entry.position, ()) for name in other.names)]
         placeholders |= dict.fromkeys(names, waiting.key.reference)
+        plan.expect(waiting.key)
         pending.append((entry, waiting))
     for entry, waiting in pending:
         done[entry.position] = waiting.finish(placeholders)
     for entry in _in_order(entries, "PATCH"):
         done[entry.position] = _patch(plan, entry).finish(placeholders)
     plan.check_deletions()
+    check_conditions(plan)
     plan.carry_out(call.by, call.number)
     return [
         _read(call, entry, inner) if entry.method == "GET" else _written(call, entry, done[entry.position])
@@ -230,7 +237,10 @@ def _batched(state: State, call: Call, entry: Entry, inner: Inner) -> Tree:
     try:
         return _transacted(state, call, [entry], inner)[0]
     except RefusedError as refused:
-        said = outcome(issue("error", "exception", refused.diagnostics))
+        words = refused.diagnostics
+        if words.startswith("Unable to delete "):  # here the refusal has its numbers
+            words = f"HAPI-0550: HAPI-0515: {words}"
+        said = outcome(issue("error", "exception", words))
         return {"response": {"status": _status(refused.status), "outcome": said}}
 
 
@@ -269,10 +279,19 @@ def _patch(plan: Plan, entry: Entry) -> Pending:
     apply = _patch_of(tree, reference)
     if mark:
         return patch_matching(plan, _known_type(type.rstrip("/")), entry.url, apply)
+    return patch(plan, _key(entry), apply, entry.if_match)
+
+
+def _check_patched(plan: Plan, entry: Entry, entries: list[Entry]) -> None:
+    """Refuse a patch of what is not there, before any other body is looked at; a PUT of the Bundle may make it."""
+    if "?" in entry.url or any(other.method == "PUT" and other.url == entry.url for other in entries):
+        return
     key = _key(entry)
-    if plan.current(key) is None:
+    version = plan.current(key)
+    if version is None:
         raise RefusedError(404, f"HAPI-1997: {key.reference}")
-    return patch(plan, key, apply, entry.if_match)
+    if version.body is None:
+        raise gone(key, version)
 
 
 def _patch_of(tree: Tree, reference: str) -> Patch:
@@ -326,7 +345,7 @@ def unknown_type(type: str) -> RefusedError:
 
 def _written(call: Call, entry: Entry, done: Done) -> Tree:
     response: Tree = {"status": "204 No Content" if entry.method == "DELETE" else _status(done.status)}
-    if done.version is not None and not (entry.method == "DELETE" and _nothing_done(done)):
+    if done.version is not None:
         response["location"] = done.location
         response["etag"] = str(done.version.number)
         if done.status == 201 and done.version.number == 1:
@@ -338,10 +357,6 @@ def _written(call: Call, entry: Entry, done: Done) -> Tree:
     if call.prefer == "representation" and done.version is not None and done.version.body is not None:
         return {"resource": stored_tree(done), "response": response}
     return {"response": response}
-
-
-def _nothing_done(done: Done) -> bool:
-    return bool(done.issue["details"]["coding"][0]["code"] != "SUCCESSFUL_DELETE")
 
 
 def _check_read(entry: Entry) -> None:

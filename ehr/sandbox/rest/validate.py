@@ -50,7 +50,7 @@ def validate(state: State, pages: Pages, call: Call, key: Key | None) -> Respons
         if version is None:
             raise not_known(key.reference)
         if version.body is None:
-            raise gone(version)
+            raise gone(key, version)
         return answer(call, 200, _found(served(version), None, asked.get("profile")))
     body_check(call, "EXTENDED_OPERATION_TYPE")
     text = call.request.body.decode("utf-8", "replace")

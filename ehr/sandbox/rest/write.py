@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 
 from ehr.sandbox.body import Tree
 from ehr.sandbox.http import Response
@@ -103,7 +104,9 @@ def remove(state: State, call: Call, key: Key) -> Response:
     """`DELETE Type/id`. `If-Match` and `Prefer` change nothing, as in HAPI."""
     plan = Plan(state)
     done = delete(plan, key)
-    return _removed(plan, call, done)
+    assert done.key is not None
+    place = done.key.reference if done.version is None else done.location
+    return _removed(plan, call, done, {"Content-Location": call.address(place)})
 
 
 def remove_matching(state: State, call: Call, type: str) -> Response:
@@ -117,16 +120,12 @@ def remove_matching(state: State, call: Call, type: str) -> Response:
             "The following configurations are disabled: Multiple Delete, Delete Expunge",
         )
     plan = Plan(state)
-    return _removed(plan, call, delete_matching(plan, type, call.condition))
+    return _removed(plan, call, delete_matching(plan, type, call.condition), {})
 
 
-def _removed(plan: Plan, call: Call, done: Done) -> Response:
+def _removed(plan: Plan, call: Call, done: Done, headers: Mapping[str, str]) -> Response:
     plan.check_deletions()
     plan.carry_out(call.by, call.number)
-    headers = {}
-    if done.key is not None:
-        place = done.key.reference if done.version is None else done.location
-        headers["Content-Location"] = call.address(place)
     return answer(call, 200, outcome(done.issue), headers)
 
 

@@ -47,8 +47,9 @@ def settle_references(
         _check_type(link)
     indexed = checked(type)
     for link in found:
-        text = _stored_form(link, type, around, placeholders)
-        link.holder[link.key] = text
+        link.holder[link.key] = _stored_form(link, type, around, placeholders)
+    for link in found:
+        text = link.text
         if every or (link.path in indexed and not link.contained):
             _check(f"({link.path} as Reference)" if link.choice else link.path, text, around)
     for link in list(uris(tree)) if placeholders else ():

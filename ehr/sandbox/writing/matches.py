@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from ehr.sandbox.body import Tree, compact
+from ehr.sandbox.definitions import parameters, resource_types
 from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.overlay import Overlay
 from ehr.sandbox.searching.search import SearchError, search
@@ -42,16 +43,41 @@ def matching(state: State, type: str, query: str, but: Collection[Key] = ()) -> 
     return Matched(count, next((key for key in first if key.id not in going), None) if count == 1 else None)
 
 
-def satisfies(state: State, tree: Tree, query: str) -> bool:
-    """Whether a body that is not stored yet would be found by a match address."""
-    type = tree["resourceType"]
+def satisfies(state: State, tree: Tree, query: str, key: Key | None = None) -> bool:
+    """Whether a body that is not stored yet would be found by a match address, as far as HAPI looks (`_is_looked_at`).
+
+    `key` is the resource that the body will replace.
+    """
+    type, id = tree["resourceType"], _PROBE if key is None else key.id
+    asked = _parameters(type, query)
+    if any(name.startswith("_lastUpdated") for name, _ in asked):
+        return True
+    asked = [(name, value) for name, value in asked if _is_looked_at(type, name, value)]
     alone = Overlay(state.record, state.clock)
-    alone.put(type, _PROBE, compact(tree | {"id": _PROBE}))
+    alone.put(type, id, compact(tree | {"id": id}))
     try:
-        found = search(alone, type, [*_parameters(type, query), ("_id", _PROBE)])
+        found = search(alone, type, [*asked, ("_id", id)])
     except SearchError as error:
         raise _refusal(type, query, error) from None
     return any(True for _ in found.matches)
+
+
+_MODIFIERS: Mapping[str, tuple[str, ...]] = {"token": ("", "not", "in", "not-in")}
+_PREFIXES: Mapping[str, str] = {"date": "eq|ge|gt|le|lt", "number": "eq", "quantity": "eq"}
+
+
+def _is_looked_at(type: str, name: str, value: str) -> bool:
+    """Whether HAPI asks a body that is not stored yet: no chain, no composite, few modifiers and prefixes."""
+    code, _, modifier = name.partition(":")
+    parameter = parameters(type).get(code)
+    if parameter is None:
+        return False
+    if parameter.kind == "reference" and modifier in resource_types():
+        return True
+    prefix = re.match(r"[a-z]{2}(?=[\d-])", value)
+    if prefix and not re.fullmatch(_PREFIXES.get(parameter.kind, ".*"), prefix[0]):
+        return False
+    return parameter.kind not in ("composite", "special") and modifier in _MODIFIERS.get(parameter.kind, ("",))
 
 
 def _parameters(type: str, query: str) -> list[tuple[str, str]]:

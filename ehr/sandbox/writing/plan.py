@@ -28,6 +28,8 @@ class Plan:
     def __init__(self, state: State) -> None:
         self.state = state
         self.instant = state.instant()
+        self.conditions: list[tuple[Tree, str, Key | None]] = []
+        """Bodies of a Bundle with the conditions that they must meet themselves, and the resource that met it."""
         self._staged: dict[Key, list[Version]] = {}
         self._order: list[Key] = []
         self._expected: set[Key] = set()

@@ -70,12 +70,11 @@ def create(plan: Plan, tree: Tree, condition: str | None = None) -> Pending:
             existing = Done(found.key, plan.current(found.key), 200, _matched(plan, found.key, condition))
             return Pending(found.key, lambda _: existing)
     key = plan.new_key(type)
-    plan.expect(key)
 
     def finish(placeholders: Mapping[str, str]) -> Done:
         version, _ = plan.put(key, tree, placeholders)
         if condition:
-            _check_condition(plan, tree, condition)
+            _hold_to(plan, tree, condition, placeholders)
         name = f"{key.reference}/_history/{version.number}"
         detail, said = "SUCCESSFUL_CREATE", f'Successfully created resource "{name}".'
         if condition:
@@ -97,13 +96,24 @@ def _matched(plan: Plan, key: Key, condition: str) -> dict[str, Any]:
     )
 
 
-def _check_condition(plan: Plan, tree: Tree, condition: str) -> None:
-    if not satisfies(plan.state, tree, condition):
+def _hold_to(plan: Plan, tree: Tree, condition: str, placeholders: Mapping[str, str], key: Key | None = None) -> None:
+    """Refuse a body that does not itself meet its condition; in a Bundle that is asked last."""
+    if placeholders is not NO_PLACEHOLDERS:
+        plan.conditions.append((tree, condition, key))
+    elif not satisfies(plan.state, tree, condition, key):
         raise RefusedError(
             400,
             f"HAPI-0929: Failed to process conditional create. The supplied resource {condition} of type "
             f"{tree['resourceType']} did not satisfy the conditional URL.",
         )
+
+
+def check_conditions(plan: Plan) -> None:
+    """Refuse a Bundle in which a body does not meet its condition."""
+    for tree, condition, key in plan.conditions:
+        if not satisfies(plan.state, tree, condition, key):
+            said = f'HAPI-0539: Invalid conditional URL "{condition}". The given resource is not matched by this URL.'
+            raise RefusedError(412, said)
 
 
 def _check_bundle(tree: Tree) -> None:
@@ -133,7 +143,6 @@ def update(plan: Plan, key: Key, tree: Tree, if_match: str | None = None) -> Pen
                 f"HAPI-0550: HAPI-0989: Trying to update {key.reference}/_history/{version} "
                 "but this is not the current version",
             )
-    plan.expect(key)
 
     def finish(placeholders: Mapping[str, str]) -> Done:
         standing = plan.current(key)
@@ -158,11 +167,10 @@ def update_matching(plan: Plan, type: str, condition: str, tree: Tree) -> Pendin
     if found.total > 1:
         raise several("UPDATE", "0988", type, condition, found.total)
     key = found.key or plan.new_key(type)
-    plan.expect(key)
 
     def finish(placeholders: Mapping[str, str]) -> Done:
-        _check_condition(plan, tree, condition)
         version, changed = plan.put(key, tree, placeholders)
+        _hold_to(plan, tree, condition, placeholders, found.key)
         said = f'Successfully conditionally updated resource "{key.reference}/_history/{version.number}"'
         if found.key is None:
             detail = "SUCCESSFUL_UPDATE_NO_CONDITIONAL_MATCH"
@@ -207,7 +215,7 @@ def patch(plan: Plan, key: Key, apply: Patch, if_match: str | None = None) -> Pe
     if before is None:
         raise not_known(key.reference)
     if before.body is None:
-        raise gone(before)
+        raise gone(key, before)
     version = version_of(if_match)
     if version is not None and version != str(before.number):
         raise RefusedError(
@@ -248,9 +256,10 @@ def _patching(plan: Plan, key: Key, apply: Patch, condition: str | None) -> Pend
     return Pending(key, finish)
 
 
-def gone(version: Version, headers: Mapping[str, str] | None = None) -> RefusedError:
-    """The refusal for a resource that was deleted."""
-    return RefusedError(410, f"Resource was deleted at {version.at}", headers=headers)
+def gone(key: Key, version: Version) -> RefusedError:
+    """The refusal for a resource that was deleted, with the place of its deletion."""
+    place = f"{key.reference}/_history/{version.number}"
+    return RefusedError(410, f"Resource was deleted at {version.at}", location=place)
 
 
 # ---- delete
@@ -316,6 +325,7 @@ __all__ = [
     "Done",
     "Patch",
     "Pending",
+    "check_conditions",
     "check_new_id",
     "create",
     "delete",

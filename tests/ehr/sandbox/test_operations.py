@@ -96,7 +96,7 @@ def test_nothing_is_expunged_unless_it_is_asked_for(talk: Talk) -> None:
     talk.delete("/Patient/ben")
     assert expunge(talk, "") == 0
     parts = [{"name": "expungeEverything", "valueBoolean": True}]
-    assert talk.post("/$expunge", {"resourceType": "Parameters", "parameter": parts}).status == 403
+    assert talk.post("/$expunge", {"resourceType": "Parameters", "parameter": parts}).status == 405
     assert talk.get("/Patient/ben").status == 410
 
 
