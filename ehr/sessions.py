@@ -32,6 +32,7 @@ from harness.agent import Briefing, Played
 from harness.finish import read_finish
 from harness.functions import ArgumentsError
 from harness.plain import json_bytes, shown
+from harness.suite import episode_of
 from harness.trace import Call, CallStatus, Episode, episode_id
 from harness.values import Value, canonical, digest
 from harness.verdict import Verdict
@@ -380,7 +381,10 @@ class Sessions:
         ended: str,
     ) -> Episode:
         task, variant = session.task, dict(session.variant)
-        return Episode(
+        return episode_of(
+            task,
+            played,
+            evidence,
             id=episode_id(
                 task=task.id,
                 task_digest=task.digest,
@@ -392,25 +396,11 @@ class Sessions:
                 variant=variant,
                 repeat=repeat,
             ),
-            task=task.id,
-            task_digest=task.digest,
             agent=agent,
-            agent_kind=kind,
+            kind=kind,
             condition=session.condition,
             variant=variant,
             repeat=repeat,
-            ending=played.ending,
-            claim=played.claim,
-            answer=played.answer,
-            note=played.note,
-            calls=played.calls,
-            texts=played.texts,
-            base=evidence.base,
-            requests=evidence.requests,
-            changes=evidence.changes,
-            reads=evidence.reads,
-            self_check=evidence.self_check,
-            error=played.error,
             started=started,
             ended=ended,
         )

@@ -18,7 +18,7 @@ from harness.clock import Clock
 from harness.faults import traceback_of
 from harness.limits import Budget
 from harness.plan import Plan, Planned
-from harness.suite import Suite, World, WorldEvidence, instruction_of
+from harness.suite import Suite, World, WorldEvidence, episode_of, instruction_of
 from harness.task import Task
 from harness.tool import Tool, ToolResult
 from harness.trace import Episode
@@ -203,28 +203,16 @@ def _play_and_judge(plan: Plan, planned: Planned, ending: threading.Event, now: 
 
 
 def _episode(planned: Planned, played: Played, evidence: WorldEvidence, started: str, ended: str) -> Episode:
-    return Episode(
+    return episode_of(
+        planned.task,
+        played,
+        evidence,
         id=planned.id,
-        task=planned.task.id,
-        task_digest=planned.task.digest,
         agent=planned.agent_name,
-        agent_kind="baseline" if isinstance(planned.agent, str) else planned.agent.kind,
+        kind="baseline" if isinstance(planned.agent, str) else planned.agent.kind,
         condition=planned.condition,
-        variant=dict(planned.variant),
+        variant=planned.variant,
         repeat=planned.repeat,
-        ending=played.ending,
-        claim=played.claim,
-        answer=played.answer,
-        note=played.note,
-        calls=played.calls,
-        texts=played.texts,
-        base=evidence.base,
-        requests=evidence.requests,
-        changes=evidence.changes,
-        reads=evidence.reads,
-        self_check=evidence.self_check,
-        usage=played.usage,
-        error=played.error,
         started=started,
         ended=ended,
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
-from harness.agent import Agent
+from harness.agent import Agent, Played
 from harness.task import Task
 from harness.tool import Tool
 from harness.trace import Change, Episode, HttpRequest, Read, SelfCheck
@@ -94,3 +94,45 @@ class Rewords(Protocol):
 def instruction_of(suite: Suite, task: Task, variant: Mapping[str, Any]) -> str:
     """What an agent is told: the task's own instruction, unless the suite has other words for this variant."""
     return suite.instruction(task, variant) if isinstance(suite, Rewords) else task.instruction
+
+
+def episode_of(
+    task: Task,
+    played: Played,
+    evidence: WorldEvidence,
+    *,
+    id: str,
+    agent: str,
+    kind: Literal["model", "program", "baseline", "session"],
+    variant: Mapping[str, Any],
+    condition: str = "default",
+    repeat: int = 0,
+    started: str | None = None,
+    ended: str | None = None,
+) -> Episode:
+    """The episode in which an agent `played` a task and the world gave `evidence`, as it is stored and judged."""
+    return Episode(
+        id=id,
+        task=task.id,
+        task_digest=task.digest,
+        agent=agent,
+        agent_kind=kind,
+        condition=condition,
+        variant=dict(variant),
+        repeat=repeat,
+        ending=played.ending,
+        claim=played.claim,
+        answer=played.answer,
+        note=played.note,
+        calls=played.calls,
+        texts=played.texts,
+        base=evidence.base,
+        requests=evidence.requests,
+        changes=evidence.changes,
+        reads=evidence.reads,
+        self_check=evidence.self_check,
+        usage=played.usage,
+        error=played.error,
+        started=started,
+        ended=ended,
+    )

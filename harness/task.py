@@ -14,7 +14,7 @@ Kind = Literal["read", "write", "withhold"]
 class Task(Value):
     """One instruction with its tools, expected answer, expected change, and the lenses it `requires`.
 
-    `answer` and `expected` are data in the form of `outputs.md`; the suite's lenses give them their meaning. `setup`
+    `answer` and `expected` are data (`readback schema task`); the suite's lenses give them their meaning. `setup`
     are the resources laid over the record before the agent starts. `parameters` are what the template drew, for the
     baselines; an agent never sees them. `traps` name what a careless reader of this very task falls into.
     """

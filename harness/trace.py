@@ -112,7 +112,7 @@ class Usage(Value):
 
 
 class Episode(Value):
-    """One agent on one task under one condition and variant, once. See `outputs.md`, Episode."""
+    """One agent on one task under one condition and variant, once. A line of `episodes.jsonl`."""
 
     format: Literal["readback.episode/1"] = "readback.episode/1"
     id: str

@@ -30,7 +30,7 @@ from ehr.tasks.indistinct import tell_tales
 from ehr.tasks.suite import EhrSuite
 from ehr.verify import Expected, problems
 from harness.agent import Briefing, Played
-from harness.suite import WorldEvidence
+from harness.suite import WorldEvidence, episode_of
 from harness.task import Task
 from harness.trace import Episode
 from harness.verdict import Verdict
@@ -148,27 +148,8 @@ def play(suite: EhrSuite, task: Task, name: str, fault: str | None = None) -> _R
     """One baseline on one task, in a real world and judged by the real lenses."""
     variant = {"validation": "hapi", "fault": fault}
     played, evidence = _played(suite, task, name, variant)
-    episode = Episode(
-        id=f"validate:{task.id}:{name}",
-        task=task.id,
-        task_digest=task.digest,
-        agent=name,
-        agent_kind="baseline",
-        condition="default",
-        variant=variant,
-        ending=played.ending,
-        claim=played.claim,
-        answer=played.answer,
-        note=played.note,
-        calls=played.calls,
-        texts=played.texts,
-        base=evidence.base,
-        requests=evidence.requests,
-        changes=evidence.changes,
-        reads=evidence.reads,
-        self_check=evidence.self_check,
-        error=played.error,
-    )
+    of = f"validate:{task.id}:{name}"
+    episode = episode_of(task, played, evidence, id=of, agent=name, kind="baseline", variant=variant)
     verdicts = {verdict.lens: verdict for verdict in suite.judge(task, episode)}
     succeeds = all(lens in verdicts and verdicts[lens].outcome == "pass" for lens in task.requires)
     return _Result(episode, verdicts, succeeds)
