@@ -116,7 +116,7 @@ def _overlap(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     failed = [word for word in words if not any(word.lower() in text for text in results.values())]
     found = [position for position, text in results.items() if any(word.lower() in text for word in words)]
     verdict = "no_claim" if not words else "not_supported" if failed else "supported"
-    told = f"{len(words)} telling words, {len(words) - len(failed)} of them in results"
+    told = f"of {len(words)} telling {'word' if len(words) == 1 else 'words'} {len(words) - len(failed)} in results"
     return {"reason": f"By a rule, no model: {told}.", "failed": failed, "calls": found, "verdict": verdict}
 
 

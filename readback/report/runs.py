@@ -20,9 +20,9 @@ Facts = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """The pictures of the rows of one variant; `suffix` names it where there are several."""
+    """The pictures of the rows without a fault, or of those `under` one, such as `fault lost_write`."""
 
-    suffix: str
+    under: str
     bars: Sequence[Bars]
     stacks: Sequence[Stacks]
     flows: Sequence[Flow]
@@ -77,8 +77,8 @@ def _pictures(rows: Sequence[Row], judged: Judged) -> list[Pictures]:
         places = [place for place, row in enumerate(rows) if row.variant.get("fault") == fault]
         chosen = [rows[place] for place in places]
         here = {name: [rates[place] for place in places] for name, rates in judged.items()}
-        suffix = f" (fault {fault})" if fault else ""
-        found.append(Pictures(suffix, bars_of(chosen, here), stacks_of(chosen), flows_of(chosen), labels_of(chosen)))
+        under = f"fault {fault}" if fault else ""
+        found.append(Pictures(under, bars_of(chosen, here), stacks_of(chosen), flows_of(chosen), labels_of(chosen)))
     return found
 
 

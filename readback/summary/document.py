@@ -53,10 +53,12 @@ class LensRate(Rate):
     """A lens over all episodes that it judged, whether or not their tasks require it, and the labels it gave.
 
     `null_rate` is the rate of the same answers against other episodes' traces; only the grounding lens has one.
+    `is_rule` says of a judge that it is a rule and no model.
     """
 
     labels: dict[str, int]
     null_rate: float | None = None
+    is_rule: bool = False
 
 
 class Split(Value):
@@ -190,6 +192,7 @@ class Row(Value):
 
     `labels` and `notes` count episodes by what the lenses that their tasks require said; an episode with two labels
     counts under both. `pass_k` has k up to the most repeats of a task, `pass_k_tasks` over how many tasks each is.
+    `judges` has each judge by its configuration; among the `lenses` a judge stands only where it is the run's only one.
     """
 
     agent: str
@@ -198,6 +201,7 @@ class Row(Value):
     variant: dict[str, Any]
     success: Rate
     lenses: dict[str, LensRate]
+    judges: dict[str, LensRate] = Field(default_factory=dict)
     split: Split
     twin: Twin
     pass_k: dict[str, float | None]

@@ -6,14 +6,15 @@ Success is a task's own conclusion over the lenses that it requires:
 - otherwise one unscored required lens, or one that has not judged yet, makes it unscored;
 - otherwise one vacuous required lens makes it vacuous; and only if every one passes is it a success.
 
-Of several verdicts of one lens on one episode (other settings, judged again) the last one counts.
+Of several verdicts of one lens on one episode (other settings, judged again) the last one counts. Judges are the
+exception: each has its own configuration, and they stand side by side.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -50,12 +51,13 @@ class TaskFacts:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What one lens said, without its clauses."""
+    """What one lens said, without its clauses. `judge` is the configuration of a judge, which tells it from others."""
 
     lens: str
     outcome: Outcome
     labels: tuple[str, ...]
     notes: tuple[str, ...]
+    judge: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,12 @@ class Entry:
         return tuple(said for said in self.said if said.lens in self.task.requires)
 
     def of(self, lens: str) -> Said | None:
-        """What the named lens said, if it judged."""
+        """What the named lens said, if it judged. Of judges there may be several; see `by`."""
         return next((said for said in self.said if said.lens == lens), None)
+
+    def by(self, judge: str) -> Said | None:
+        """What the judge of this configuration said, if it judged."""
+        return next((said for said in self.said if said.judge == judge), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +154,16 @@ def _read_verdicts(
     verdicts: Iterable[Verdict],
 ) -> tuple[dict[str, dict[str, Said]], dict[str, tuple[str, ...]]]:
     said: dict[str, dict[str, Said]] = {}
-    settings: dict[tuple[str, str], str] = {}
+    settings: dict[tuple[str, str], tuple[str, str]] = {}
     shared: dict[Said, Said] = {}
     for verdict in verdicts:
-        one = Said(verdict.lens, verdict.outcome, verdict.labels, verdict.notes)
-        said.setdefault(verdict.episode, {})[verdict.lens] = shared.setdefault(one, one)
-        settings[verdict.episode, verdict.lens] = verdict.config
+        judge = verdict.config if verdict.lens == "judge" else None
+        rater = verdict.lens if judge is None else f"judge {judge}"
+        one = Said(verdict.lens, verdict.outcome, verdict.labels, verdict.notes, judge)
+        said.setdefault(verdict.episode, {})[rater] = shared.setdefault(one, one)
+        settings[verdict.episode, rater] = (verdict.lens, verdict.config)
     configs: dict[str, set[str]] = {}
-    for (_, lens), config in settings.items():
+    for lens, config in settings.values():
         configs.setdefault(lens, set()).add(config)
     return said, {lens: tuple(sorted(configs[lens])) for lens in sorted(configs)}
 
@@ -163,8 +171,8 @@ def _read_verdicts(
 def _entry(episode: Episode, task: TaskFacts, heard: tuple[Said, ...], shared: dict[Any, Any]) -> Entry:
     """The episode's entry. `shared` holds one copy of each value that many episodes have in common."""
     if not episode.scored:
-        heard = tuple(Said(one.lens, "unscored", one.labels, one.notes) for one in heard)
-    heard = tuple(sorted(heard, key=lambda one: one.lens))
+        heard = tuple(replace(one, outcome="unscored") for one in heard)
+    heard = tuple(sorted(heard, key=lambda one: (one.lens, one.judge or "")))
     variant = canonical(episode.variant).decode()
     return Entry(
         id=episode.id,

@@ -24,7 +24,7 @@ from readback.summary.document import (
     Twin,
 )
 from readback.summary.grounded import quadrants_of
-from readback.summary.ledger import Entry, variant_of
+from readback.summary.ledger import Entry, Said, variant_of
 
 FLAG_SHARE = 0.05
 """Above this share of unscored episodes a row is flagged."""
@@ -64,10 +64,13 @@ def _place(key: Key, first: Entry) -> tuple[Any, ...]:
     )
 
 
-def row_of(entries: Sequence[Entry], cluster: str, null: float | None = None) -> Row:
+def row_of(
+    entries: Sequence[Entry], cluster: str, null: float | None = None, *, judges: Sequence[str] = ()
+) -> Row:  # fmt: skip
     """The row of these entries, which share agent, condition and variant.
 
-    `cluster` is what a cluster is called, `null` the null rate of the grounding lens.
+    `cluster` is what a cluster is called, `null` the null rate of the grounding lens, `judges` are the configurations
+    of all judges of the run.
     """
     first = entries[0]
     scored = [entry for entry in entries if entry.success in ("pass", "fail")]
@@ -79,8 +82,11 @@ def row_of(entries: Sequence[Entry], cluster: str, null: float | None = None) ->
         variant=variant_of(first),
         success=rate(((entry, entry.success) for entry in entries), cluster),
         lenses={
-            lens: _lens_rate(entries, lens, cluster, null if lens == "grounding" else None) for lens in _lenses(entries)
+            lens: _lens_rate(entries, lens, cluster, null if lens == "grounding" else None)
+            for lens in _lenses(entries)
+            if lens != "judge" or len(judges) <= 1  # of several, one rate would be that of none of them
         },
+        judges={judge: found for judge in judges if (found := _judge_rate(entries, judge, cluster)) is not None},
         split=Split(**{kind: _of_kind(entries, kind, cluster) for kind in ("read", "write", "withhold")}),
         twin=_twin(entries),
         pass_k=powers,
@@ -144,8 +150,24 @@ def _lens_rate(entries: Sequence[Entry], lens: str, cluster: str, null: float | 
     outcomes: list[tuple[Entry, Outcome]] = [
         (entry, said.outcome if said else "unscored") for entry, said in heard if said or lens in entry.task.requires
     ]
-    labels = _counts(label for _, said in heard if said for label in said.labels)
-    return LensRate(**_rate_fields(outcomes, cluster), labels=labels, null_rate=null)
+    return _lens(outcomes, [said for _, said in heard if said], cluster, null)
+
+
+def _judge_rate(entries: Sequence[Entry], judge: str, cluster: str) -> LensRate | None:
+    heard = [(entry, said) for entry in entries if (said := entry.by(judge)) is not None]
+    return (
+        _lens([(entry, said.outcome) for entry, said in heard], [said for _, said in heard], cluster, None)
+        if heard
+        else None
+    )
+
+
+def _lens(
+    outcomes: Iterable[tuple[Entry, Outcome]], heard: Sequence[Said], cluster: str, null: float | None
+) -> LensRate:  # fmt: skip
+    labels = _counts(label for said in heard for label in said.labels)
+    is_rule = bool(heard) and all("SCRIPTED_JUDGE" in said.notes for said in heard)
+    return LensRate(**_rate_fields(outcomes, cluster), labels=labels, null_rate=null, is_rule=is_rule)
 
 
 def _of_kind(entries: Sequence[Entry], kind: str, cluster: str) -> Rate | None:

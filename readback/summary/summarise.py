@@ -64,7 +64,10 @@ def summary_of_ledger(
         episodes=EpisodeCounts(
             planned=planned, scored=played - unscored, unscored=unscored, missing=max(0, planned - played)
         ),
-        rows=tuple(row_of(entries, cluster, (nulls or {}).get(key)) for key, entries in rows.items()),
+        rows=tuple(
+            row_of(entries, cluster, (nulls or {}).get(key), judges=ledger.configs.get("judge", ()))
+            for key, entries in rows.items()
+        ),
         comparisons=comparisons_of(rows, cluster),
         validation=validation_differences(rows),
         counterfactual=counterfactual_differences(rows),

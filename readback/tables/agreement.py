@@ -88,10 +88,13 @@ Names = Mapping[tuple[str, str], str]
 
 
 def _names(raters: Sequence[RaterLine]) -> Names:
-    return {
-        (rater.lens, rater.config): f"{_letter(place)} {rater.name.split(' (')[0].split(',')[0]}"
-        for place, rater in enumerate(raters)
-    }
+    return {(rater.lens, rater.config): f"{_letter(place)} {_first_words(rater)}" for place, rater in enumerate(raters)}
+
+
+def _first_words(rater: RaterLine) -> str:
+    """What a judge that is a rule is, it is in every table."""
+    first = rater.name.split(" (")[0].split(",")[0]
+    return f"{first} (a rule)" if rater.kind == "scripted" else first
 
 
 def _letter(place: int) -> str:

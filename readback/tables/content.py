@@ -36,17 +36,11 @@ Cell = Callable[[Row], str]
 
 def screen_of(summary: Summary, *, labels: int = 2) -> Screen:
     """Everything that the terminal, Markdown and the report show of a run's numbers, with the `labels` commonest."""
-    missing = [name for name in NEEDED.get(summary.suite, ()) if name not in {row.agent for row in summary.rows}]
-    if missing:
-        names = " and ".join(f"`{name}`" for name in missing)
-        flags = " ".join(f"--agent {name}" for name in missing)
-        withheld = (
-            f"The table is not shown, because this run lacks {names}: without them nobody can say what a score is"
-            f" worth. Run the suite again with {flags} beside its agents. (All counts are in the JSON summary.)"
-        )
-        return Screen(head_of(summary), withheld=withheld)
     if not summary.rows:
         return Screen(head_of(summary), withheld="There is no episode yet, so there is nothing to show.")
+    missing = [name for name in NEEDED.get(summary.suite, ()) if name not in {row.agent for row in summary.rows}]
+    if missing:
+        return Screen(head_of(summary), withheld=_without(missing, summary))
     grids: list[Grid] = []
     shown = list(dict.fromkeys(_key(row) for row in summary.rows))
     judges = len(summary.configs.get("judge", ()))
@@ -65,6 +59,19 @@ def screen_of(summary: Summary, *, labels: int = 2) -> Screen:
     if summary.counterfactual:
         grids.append(counterfactual_grid(summary.counterfactual))
     return Screen(head_of(summary), tuple(grids), _notes(summary))
+
+
+def _without(missing: Sequence[str], summary: Summary) -> str:
+    """Why the table is not shown, and what helps: where episodes are still to be played, these baselines may be too."""
+    names = " and ".join(f"`{name}`" for name in missing)
+    flags = " ".join(f"--agent {name}" for name in missing)
+    again = f"run the suite again with {flags} beside its agents"
+    if summary.episodes.missing:
+        again = f"go on with it by readback resume {summary.run}, or, where they are not among its agents, {again}"
+    return (
+        f"The table is not shown, because this run lacks {names}: without them nobody can say what a score is worth."
+        f" {again[0].upper()}{again[1:]}. (All counts are in the JSON summary.)"
+    )
 
 
 def head_of(summary: Summary) -> tuple[str, ...]:
@@ -107,6 +114,7 @@ def _success(rows: Sequence[Row], suffix: str, judges: int) -> Grid:
     # The message lens has a grid of its own, and several judges have theirs in the comparison.
     named = ("state", "answer", "grounding", *(["judge"] if judges == 1 else []))
     lenses = [lens for lens in named if any(lens in row.lenses for row in rows)]
+    rule = " (a rule)" if any(row.lenses["judge"].is_rule for row in rows if "judge" in row.lenses) else ""
     cells: list[tuple[Column, Cell]] = [
         (Column("n", keep=2), lambda row: str(row.success.scored)),
         (Column("Success"), lambda row: percent(row.success.rate, 1)),
@@ -116,7 +124,7 @@ def _success(rows: Sequence[Row], suffix: str, judges: int) -> Grid:
         (Column("Read"), lambda row: _rate(row.split.reads)),
         (Column("Write"), lambda row: _rate(row.split.write)),
         (Column("Withhold"), lambda row: _rate(row.split.withhold)),
-        *((Column(lens.capitalize(), keep=5), _of_lens(lens)) for lens in lenses),
+        *((Column(lens.capitalize() + (rule if lens == "judge" else ""), keep=5), _of_lens(lens)) for lens in lenses),
     ]
     most_repeats = max(len(row.pass_k) for row in rows)
     if most_repeats > 1:
@@ -250,6 +258,8 @@ def _notes(summary: Summary) -> tuple[str, ...]:
             "Read back: of episodes with an acknowledged write, those that read all of it again. False done: claims of"
             " done without success. Repaired: of episodes with a refused write."
         )
+    if any(row.lenses["judge"].is_rule for row in summary.rows if "judge" in row.lenses):
+        notes.append("Judge (a rule): no model judged; a rule shows that everything works, and measures nothing else.")
     notes += _of_faults(summary)
     notes += _of_validation(summary)
     undefined = sorted(

@@ -14,7 +14,7 @@ from harness.values import canonical
 from readback.comparison.document import Comparison, Number, Pair, RaterLine
 from readback.comparison.raters import raters_of
 from readback.gathered import Gathered
-from readback.summary.document import Cells, Row, Summary
+from readback.summary.document import Cells, Rate, Row, Summary
 from readback.summary.ledger import labels_of
 
 Kind = Literal["text", "whole", "number", "truth"]
@@ -66,8 +66,9 @@ _VERDICTS: dict[str, Kind] = {
     "votes_unscored": "whole",
 }  # fmt: skip
 _RATES: dict[str, Kind] = {
-    **_ROW, "measure": "text", "pass": "whole", "fail": "whole", "vacuous": "whole", "unscored": "whole",
-    "rate": "number", "ci95_low": "number", "ci95_high": "number", "bounds_low": "number", "bounds_high": "number",
+    **_ROW, "measure": "text", "config": "text", "rule": "truth", "pass": "whole", "fail": "whole", "vacuous": "whole",
+    "unscored": "whole", "rate": "number", "ci95_low": "number", "ci95_high": "number", "bounds_low": "number",
+    "bounds_high": "number",
     "cluster": "text", "clusters": "whole", "se_cluster": "number", "ci95_cluster_low": "number",
     "ci95_cluster_high": "number", "null_rate": "number", "flagged": "truth", "why": "text", "why_cluster": "text",
 }  # fmt: skip
@@ -152,11 +153,14 @@ def _rates(summaries: Sequence[Summary]) -> Iterator[dict[str, Any]]:
     for summary in summaries:
         for row in summary.rows:
             split = {"read": row.split.reads, "write": row.split.write, "withhold": row.split.withhold}
-            measures = {"success": row.success, **{f"lens {lens}": rate for lens, rate in row.lenses.items()}}
-            measures |= {f"success {kind}": rate for kind, rate in split.items() if rate is not None}
-            for measure, rate in measures.items():
+            measures: list[tuple[str, str | None, Rate]] = [("success", None, row.success)]
+            measures += [(f"lens {lens}", None, rate) for lens, rate in row.lenses.items() if lens != "judge"]
+            measures += [("lens judge", config, rate) for config, rate in row.judges.items()]
+            measures += [(f"success {kind}", None, rate) for kind, rate in split.items() if rate is not None]
+            for measure, config, rate in measures:
                 yield {
-                    **_of_row(summary, row), "measure": measure, "pass": rate.passed, "fail": rate.fail,
+                    **_of_row(summary, row), "measure": measure, "config": config,
+                    "rule": getattr(rate, "is_rule", None) if config else None, "pass": rate.passed, "fail": rate.fail,
                     "vacuous": rate.vacuous, "unscored": rate.unscored, "rate": rate.rate,
                     **_interval("ci95", rate.ci95), **_interval("bounds", rate.bounds), "cluster": rate.cluster,
                     "clusters": rate.clusters, "se_cluster": rate.se_cluster,
