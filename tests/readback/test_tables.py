@@ -97,9 +97,16 @@ def test_another_suite_needs_no_such_baselines() -> None:
     assert screen_of(summary(played("m"), suite="other")).grids
 
 
-def test_an_empty_run_says_so() -> None:
+def test_where_idle_and_blind_may_still_be_played_it_says_how() -> None:
+    whole, part = (screen_of(summary(played("m"), planned=planned)).withheld or "" for planned in (16, 70))
+    assert "worth. Run the suite again with --agent idle --agent blind beside its agents." in whole
+    assert "worth. Go on with it by readback resume runs/a1, or, where they are not among its agents, run the" in part
+
+
+@pytest.mark.parametrize("suite", ["ehr", "other"])
+def test_an_empty_run_says_so(suite: str) -> None:
     run = Run([task("dose/0001a")])
-    assert "no episode yet" in (screen_of(summary(run, suite="other")).withheld or "")
+    assert "no episode yet" in (screen_of(summary(run, suite=suite)).withheld or "")
 
 
 def test_what_is_unscored_shows_its_bounds_and_over_five_percent_its_flag() -> None:
