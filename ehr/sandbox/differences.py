@@ -49,6 +49,12 @@ _ASKED = Difference(
 _WHOLE = Difference("intended", "a patch may not take the whole resource away")
 _TAKEN = Difference("intended", "a patch that adds nothing is refused, HAPI takes away what stands there")
 _PARTS = Difference("intended", "each part of a value counts, HAPI keeps the last of a name")
+_ONCE = Difference("intended", "a tag that is sent twice is shown once from the start")
+_MATCHED = Difference("intended", "the words name the resource that stands, HAPI's only the number of its version")
+_FULL_PAGE = Difference("intended", "a history has a next page only where something follows")
+_PREFIXES = Difference("intended", "each alternative has its own prefix, HAPI gives all of them the first one's")
+_BOTH = Difference("intended", "a reference may be asked for with and without its type at once")
+_CODINGS = Difference("out of reach", "`$validate` does not say which code systems it does not have")
 _NO_PAGES = Difference("intended", "a negative `_count` has no next page, HAPI's leads nowhere")
 _NULL = Difference("intended", "no body has a null in it")
 _PLUS = Difference("out of reach", "a number with a plus is no JSON")
@@ -86,7 +92,7 @@ DIFFERENCES: Final[dict[str, Difference]] = {
         _CACHE,
     ),
     "hist-cached-total-plain": _CUT,
-    **dict.fromkeys(["fmt-xml", "fmt-turtle", "fmt-html"], _FORMAT),
+    **dict.fromkeys(["fmt-xml", "fmt-turtle", "fmt-html", "el-read-text"], _FORMAT),
     **dict.fromkeys(
         [
             "s-birth-ge",
@@ -117,6 +123,7 @@ DIFFERENCES: Final[dict[str, Difference]] = {
             "in-ext-string",
             "fp-add-string-to-date",
             "fp-add-wrong-single",
+            "fp-move-unknown",
         ],
         _REFUSED,
     ),
@@ -153,6 +160,7 @@ DIFFERENCES: Final[dict[str, Difference]] = {
             "s-chain-id",
             "s-filter-lastupdated",
             "s-profile-above",
+            "s-string-backslash",
         ],
         _EMPTY,
     ),
@@ -169,6 +177,12 @@ DIFFERENCES: Final[dict[str, Difference]] = {
     "tx-delete-type-only": _ANY_DELETE,
     "tx-delete-twice": _REPEATED,
     "count-negative": _NO_PAGES,
+    "tags-twice": _ONCE,
+    "tx-create-existing": _MATCHED,
+    "hist-exact-page": _FULL_PAGE,
+    **dict.fromkeys(["s-qty-or", "s-qty-or-ne"], _PREFIXES),
+    "s-ref-both": _BOTH,
+    "validate-codings": _CODINGS,
     "cond-again-after-patch": _REMEMBERED,
     "cond-own-mixed": _ASKED,
     "fp-delete-resource": _WHOLE,

@@ -23,9 +23,7 @@ _DISPLAYS = {
     "SUCCESSFUL_UPDATE_NO_CONDITIONAL_MATCH": (
         f"Conditional update succeeded: {_NO_MATCH} so a new resource was created."
     ),
-    "SUCCESSFUL_UPDATE_WITH_CONDITIONAL_MATCH": (
-        f"Conditional update succeeded: {_A_MATCH} so this resource was updated."
-    ),
+    "SUCCESSFUL_UPDATE_WITH_CONDITIONAL_MATCH": f"Conditional update succeeded: {_A_MATCH} and was updated.",
     "SUCCESSFUL_UPDATE_WITH_CONDITIONAL_MATCH_NO_CHANGE": (
         f"Conditional update succeeded: {_A_MATCH} and was updated, "
         "but no changes were detected so no action was taken."

@@ -9,6 +9,8 @@ from ehr.sandbox.rest.call import Call
 from ehr.sandbox.rest.paging import Listing, Pages
 from ehr.sandbox.rest.search import new_id, paged
 from ehr.sandbox.searching.compartments import everything
+from ehr.sandbox.searching.ranges import check_ranges
+from ehr.sandbox.searching.refusals import SearchError
 from ehr.sandbox.state import State
 from ehr.sandbox.versions import Key
 
@@ -24,6 +26,10 @@ def everything_of(state: State, pages: Pages, call: Call, key: Key | None) -> Re
     """
     if key is None or key.type not in STARTS:
         raise call.unsupported()
+    try:
+        check_ranges(key.type, call.query, {"_lastUpdated"})
+    except SearchError as error:
+        raise RefusedError(error.status, error.diagnostics) from None
     ids = [key.id] if key.id else [id for value in call.every("_id") for id in value.split(",") if id]
     if not 0 < len(ids) <= MOST_PATIENTS:
         raise RefusedError(

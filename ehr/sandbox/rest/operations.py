@@ -142,7 +142,9 @@ def _labelled(
     if new != old:
         head = {"resourceType": tree["resourceType"], "id": tree["id"]} | ({"meta": new} if new else {})
         rest = {name: value for name, value in tree.items() if name not in ("resourceType", "id", "meta")}
-        state.amend(key, compact(head | rest), call.by, call.number)
+        # With the version that it stays: what is logged is what a read will show.
+        labelled = stamped(head | rest, version.number, version.at)
+        state.amend(key, compact(labelled), call.by, call.number)
     stood = _meta_of(state.versions.all(key)[-1])
     return answer(call, 200, parameters({"name": "return", "valueMeta": stood}))
 

@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ehr.sandbox.body import Tree
+from ehr.sandbox.definitions import resource_types
 from ehr.sandbox.http import Response
 from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.rest.bundle import entry, searchset
 from ehr.sandbox.rest.call import CONTROL, Call, encoded, self_address
 from ehr.sandbox.rest.paging import LARGEST_PAGE, Listing, Pages, count_of, lenient, offset_of
 from ehr.sandbox.rest.rendering import answer, http_date, shown, summarised
+from ehr.sandbox.searching.ranges import check_ranges
 from ehr.sandbox.searching.search import SearchError, search
 from ehr.sandbox.state import State
 from ehr.sandbox.tokens import token
@@ -29,6 +31,8 @@ def search_type(state: State, pages: Pages, call: Call, type: str) -> Response:
     asked = [(name, value) for name, value in call.query if name not in CONTROL]
     most = _max_results(call)
     try:
+        if type in resource_types():
+            check_ranges(type, asked)
         found = search(state.overlay, type, asked)
     except SearchError as error:
         raise RefusedError(error.status, error.diagnostics, code=error.code) from None

@@ -154,14 +154,14 @@ def _transacted(state: State, call: Call, entries: list[Entry], inner: Inner) ->
     placeholders: dict[str, str] = {}
     for entry in _in_order(entries, "DELETE"):
         done[entry.position] = _delete(plan, entry)
-    for entry in _in_order(entries, "PATCH"):
-        _check_patched(plan, entry, entries)
     for entry in [*_in_order(entries, "POST"), *_in_order(entries, "PUT")]:
         waiting = _create(plan, entry) if entry.method == "POST" else _update(plan, entry)
         names = [*entry.names, *(name for other in same.get(entry.position, ()) for name in other.names)]
         placeholders |= dict.fromkeys(names, waiting.key.reference)
         plan.expect(waiting.key)
         pending.append((entry, waiting))
+    for entry in _in_order(entries, "PATCH"):
+        _check_patched(plan, entry, entries)
     for entry, waiting in pending:
         done[entry.position] = waiting.finish(placeholders)
     for entry in _in_order(entries, "PATCH"):
@@ -275,15 +275,14 @@ def _delete(plan: Plan, entry: Entry) -> Done:
 def _patch(plan: Plan, entry: Entry) -> Pending:
     tree = entry.needed()
     type, mark, _ = entry.url.partition("?")
-    reference = type if mark else entry.url
-    apply = _patch_of(tree, reference)
+    apply = _patch_of(tree)
     if mark:
         return patch_matching(plan, _known_type(type.rstrip("/")), entry.url, apply)
     return patch(plan, _key(entry), apply, entry.if_match)
 
 
 def _check_patched(plan: Plan, entry: Entry, entries: list[Entry]) -> None:
-    """Refuse a patch of what is not there, before any other body is looked at; a PUT of the Bundle may make it."""
+    """Refuse a patch of what is not there, before any reference is looked at; a PUT of the Bundle may make it."""
     if "?" in entry.url or any(other.method == "PUT" and other.url == entry.url for other in entries):
         return
     key = _key(entry)
@@ -294,7 +293,7 @@ def _check_patched(plan: Plan, entry: Entry, entries: list[Entry]) -> None:
         raise gone(key, version)
 
 
-def _patch_of(tree: Tree, reference: str) -> Patch:
+def _patch_of(tree: Tree) -> Patch:
     """A patch inside a Bundle: Parameters, or JSON Patch in a Binary."""
     if tree["resourceType"] == "Parameters":
         return fhirpath_patch(tree)
@@ -302,7 +301,7 @@ def _patch_of(tree: Tree, reference: str) -> Patch:
     if tree["resourceType"] != "Binary" or kind.partition(";")[0].strip() != "application/json-patch+json":
         raise RefusedError(400, f"HAPI-1965: Invalid Content-Type for PATCH operation: {kind}")
     try:
-        return json_patch(base64.b64decode(tree.get("data", "")), reference)
+        return json_patch(base64.b64decode(tree.get("data", "")))
     except binascii.Error:
         raise RefusedError(400, "HAPI-1272: the Binary's data is no base64") from None
 

@@ -84,7 +84,7 @@ def put_matching(state: State, call: Call, type: str) -> Response:
 def apply_patch(state: State, call: Call, key: Key) -> Response:
     """`PATCH Type/id`."""
     plan = Plan(state)
-    apply = _patch(call, key.reference)
+    apply = _patch(call)
     done = patch(plan, key, apply, call.request.header("If-Match")).alone()
     plan.carry_out(call.by, call.number)
     return _answered(call, done)
@@ -95,7 +95,7 @@ def patch_where(state: State, call: Call, type: str) -> Response:
     if not call.raw_query:
         raise RefusedError(400, "HAPI-0968: Can not patch, no ID and no condition provided")
     plan = Plan(state)
-    done = patch_matching(plan, type, call.condition, _patch(call, type)).alone()
+    done = patch_matching(plan, type, call.condition, _patch(call)).alone()
     plan.carry_out(call.by, call.number)
     return _answered(call, done)
 
@@ -147,10 +147,10 @@ def _is_bytes(call: Call, type: str) -> bool:
     return type == "Binary" and call.content_type() not in FHIR_JSON
 
 
-def _patch(call: Call, reference: str) -> Patch:
+def _patch(call: Call) -> Patch:
     kind = call.content_type()
     if kind == "application/json-patch+json":
-        return json_patch(call.request.body, reference)
+        return json_patch(call.request.body)
     if kind == "application/fhir+json":
         return fhirpath_patch(receive(call.request.body, "Parameters"))
     if not kind:

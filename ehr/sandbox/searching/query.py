@@ -30,7 +30,7 @@ from ehr.sandbox.searching.near import Near, Place
 from ehr.sandbox.searching.refusals import SearchError
 from ehr.sandbox.store.index import IntArray, Keys
 
-__all__ = ["alternatives", "criterion", "parts", "unescaped"]
+__all__ = ["alternatives", "criterion", "date_test", "parts", "unescaped"]
 
 LONGEST = 768
 MODIFIERS = "[:contains, :exact, :in, :iterate, :missing, :not-in, :of-type, :recurse, :text]"
@@ -66,18 +66,13 @@ def alternatives(text: str) -> list[str]:
 # ---- criteria
 
 
-def criterion(parameter: Parameter, modifier: str, text: str, *, chained: bool = False) -> Criterion | None:
-    """The criterion of a parameter with its modifier and value; `None` where the value is empty.
-
-    `chained` is for a parameter behind a reference: only there may a date have alternatives.
-    """
+def criterion(parameter: Parameter, modifier: str, text: str) -> Criterion | None:
+    """The criterion of a parameter with its modifier and value; `None` where the value is empty."""
     if modifier == "missing":
         return _missing(parameter, text.strip().lower() == "true") if text else None
     found = alternatives(text)
     if not found:
         return Nothing() if modifier == "exact" and parameter.kind == "string" else None
-    if parameter.kind == "date" and len(found) > 1 and not chained:
-        raise SearchError(400, "HAPI-1930: DateRange parameter does not support OR queries")
     return _KINDS[parameter.kind](parameter, modifier, found)
 
 
@@ -92,29 +87,62 @@ def _missing(parameter: Parameter, missing: bool) -> Criterion:
 
 
 def _token(parameter: Parameter, modifier: str, found: list[str]) -> Criterion | None:
+    if parameter.code in _LABELS:
+        return _label(parameter, modifier, found)
     if modifier == "of-type":
         raise SearchError(405, "HAPI-2012: The :of-type modifier is not enabled on this server")
     if modifier == "text":
         return KeysMatch(parameter.code, "text", tuple(_starting(unescaped(value)) for value in found))
     if modifier in ("above", "below"):
-        return Nothing()
+        return _hierarchy(parameter, found)
     if modifier in ("in", "not-in"):
-        match = KeysMatch(
-            parameter.code, "", tuple(take for value in found for take in _in_value_set(unescaped(value)))
-        )
+        takes = tuple(take for value in found for take in _in_value_set(value))
+        match = KeysMatch(parameter.code, "", takes)
         return Not(match) if modifier == "not-in" else match
-    if parameter.code in ("_tag", "_security"):
-        for value in found:
-            if value.endswith("|") and value != "|":
-                raise SearchError(
-                    400,
-                    f"HAPI-1218: Missing {parameter.code} parameter (must supply a value/code and not just a system): "
-                    f"{value}",
-                )
     takes = tuple(_coded(value) for value in found if value != "|")
     if not takes:
         return None
     return Not(KeysMatch(parameter.code, "", takes)) if modifier == "not" else KeysMatch(parameter.code, "", takes)
+
+
+_LABELS = frozenset({"_tag", "_security"})
+
+
+def _label(parameter: Parameter, modifier: str, found: list[str]) -> Criterion | None:
+    """Tags and security labels: `|code` has any system, and no modifier but `:not` counts, as at HAPI."""
+    takes = []
+    for value in found:
+        if value == "|":
+            continue
+        if value.endswith("|"):
+            raise SearchError(
+                400,
+                f"HAPI-1218: Missing {parameter.code} parameter (must supply a value/code and not just a system): "
+                f"{value}",
+            )
+        takes.append(_coded(value.removeprefix("|")))
+    if not takes:
+        return None
+    match = KeysMatch(parameter.code, "", tuple(takes))
+    return Not(match) if modifier == "not" else match
+
+
+def _hierarchy(parameter: Parameter, found: list[str]) -> Criterion:
+    """`:above` and `:below` find nothing without a terminology server; they want `system|code`."""
+    for value in found:
+        system, *rest = parts(value, "|")
+        code = "|".join(rest) if rest else system
+        if not rest or not system:
+            number, missing, shown = "1240", "code", f"(missing)|{unescaped(code)}"
+        elif not code:
+            number, missing, shown = "1239", "system", f"{unescaped(system)}|(missing)"
+        else:
+            continue
+        raise SearchError(
+            400,
+            f"HAPI-{number}: Invalid token specified for parameter {parameter.code} - No {missing} specified: {shown}",
+        )
+    return Nothing()
 
 
 def _coded(text: str) -> Take:
@@ -129,8 +157,10 @@ def _coded(text: str) -> Take:
     return lambda keys: keys.exact(code, system)
 
 
-def _in_value_set(url: str) -> list[Take]:
-    listed = codes(url.split("|")[0])
+def _in_value_set(text: str) -> list[Take]:
+    """The codes of a value set; HAPI takes what stands behind a bar for its address."""
+    url = unescaped(parts(text, "|")[-1])
+    listed = codes(url)
     if listed is None:
         raise SearchError(404, f"HAPI-2788: Unknown ValueSet: {quote(url, safe='')}")
     return [_coded(f"{system}|{code}") for code, system in listed.items()]
@@ -234,10 +264,11 @@ def _prefixed(text: str) -> tuple[str, str]:
 
 
 def _date(parameter: Parameter, modifier: str, found: list[str]) -> Criterion:
-    return DatesMatch(parameter.code, tuple(_date_test(value) for value in found))
+    return DatesMatch(parameter.code, tuple(date_test(value) for value in found))
 
 
-def _date_test(text: str) -> DateTest:
+def date_test(text: str) -> DateTest:
+    """One date with its prefix. Raises `SearchError` where it is none."""
     prefix, date = _prefixed(unescaped(text).replace(" ", "+"))
     if prefix == "ap":
         raise SearchError(400, "HAPI-1925: Unknown comparator: APPROXIMATE")

@@ -104,11 +104,11 @@ def _satisfying(side: Side, criteria: Sequence[Criterion]) -> IntArray:
     return side.universe if rows is None else rows
 
 
-def _criterion(overlay: Overlay, type: str, name: str, value: str, *, behind: bool = False) -> Criterion | None:
-    """The criterion of one parameter, `behind` a reference or not; `None` where it asks for nothing."""
+def _criterion(overlay: Overlay, type: str, name: str, value: str) -> Criterion | None:
+    """The criterion of one parameter; `None` where it asks for nothing."""
 
     def further(target: str, rest: str, text: str) -> Matches:
-        made = _criterion(overlay, target, rest, text, behind=True)
+        made = _criterion(overlay, target, rest, text)
         return evaluated(overlay, target, [] if made is None else [made])
 
     if name.startswith("_"):
@@ -121,7 +121,7 @@ def _criterion(overlay: Overlay, type: str, name: str, value: str, *, behind: bo
     if dot:
         return chained(overlay, type, head, rest, value, further) if value else None
     code, _, modifier = name.partition(":")
-    return criterion(known(type, code), modifier, value, chained=behind)
+    return criterion(known(type, code), modifier, value)
 
 
 def _special(overlay: Overlay, type: str, code: str, modifier: str, value: str) -> Criterion | None:

@@ -97,8 +97,12 @@ def _targets(parameter: Parameter) -> list[str]:
     return list(found)
 
 
+_LONGEST = 500
+"""Characters that HAPI keeps of what went wrong while it searched."""
+
+
 def _unknown(number: str, type: str, code: str) -> str:
     return (
         f'{number}: Unknown _sort parameter value "{code}" for resource type "{type}" (Note: sort parameters values '
         f"must use a valid Search Parameter). Valid values for this search are: {valid_codes(type)}"
-    )
+    )[:_LONGEST]

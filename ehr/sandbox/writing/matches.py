@@ -11,6 +11,7 @@ from ehr.sandbox.body import Tree, compact
 from ehr.sandbox.definitions import parameters, resource_types
 from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.overlay import Overlay
+from ehr.sandbox.searching.ranges import check_ranges
 from ehr.sandbox.searching.search import SearchError, search
 from ehr.sandbox.state import State
 from ehr.sandbox.versions import Key
@@ -32,6 +33,7 @@ def matching(state: State, type: str, query: str, but: Collection[Key] = ()) -> 
     """
     parameters = _parameters(type, query)
     try:
+        check_ranges(type, parameters, {"_lastUpdated"})
         found = search(state.overlay, type, parameters)
         going = [key.id for key in but if key.type == type]
         count = found.total

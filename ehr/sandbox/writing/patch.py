@@ -24,7 +24,7 @@ LARGEST_GROWTH = 64 * 1024 * 1024
 """Characters that `copy` may add to a body in all: copies of copies double."""
 
 
-def json_patch(body: bytes, reference: str) -> Callable[[Tree], Tree]:
+def json_patch(body: bytes) -> Callable[[Tree], Tree]:
     """What a patch does to a resource. Raises `RefusedError` for a patch that cannot be read."""
     operations = _read(body)
 
@@ -38,7 +38,8 @@ def json_patch(body: bytes, reference: str) -> Callable[[Tree], Tree]:
             reason = error.diagnostics.removeprefix(
                 "HAPI-0450: Failed to parse request body as JSON resource. Error was: "
             )
-            raise RefusedError(400, f"HAPI-1271: Failed to apply JSON patch to {reference}: {reason}") from None
+            named = f"{tree['resourceType']}/{tree['id']}"
+            raise RefusedError(400, f"HAPI-1271: Failed to apply JSON patch to {named}: {reason}") from None
 
     return apply
 

@@ -42,9 +42,16 @@ def fhirpath_patch(parameters: Tree) -> Callable[[Tree], Tree]:
 
     def apply(tree: Tree) -> Tree:
         result = copy.deepcopy(tree)
+        issues: list[str] = []
         for given in operations:
-            _OPERATIONS[given.type](result, given)
+            try:
+                _operate(result, given)
+            except _IssueError as issue:
+                issues.append(issue.reason)
+                continue
             result = _mended(result)
+        if issues:
+            raise RefusedError(400, f"HAPI-1267: [{', '.join(issues)}]")
         return result
 
     return apply
@@ -59,9 +66,22 @@ def _mended(tree: Tree) -> Tree:
         raise RefusedError(400, said.rpartition('Invalid attribute value "')[2].partition('": ')[2] or said) from None
 
 
+class _IssueError(RefusedError):
+    """What keeps one operation from being done: HAPI looks at the others too, and names all that could not."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(400, f"HAPI-1267: [{reason}]")
+        self.reason = reason
+
+
 def _faulty(reason: str, number: str = "1267") -> RefusedError:
-    shown = f"[{reason}]" if number == "1267" else reason
-    return RefusedError(400, f"HAPI-{number}: {shown}")
+    return _IssueError(reason) if number == "1267" else RefusedError(400, f"HAPI-{number}: {reason}")
+
+
+def _operate(tree: Tree, given: Given) -> None:
+    if given.type not in _OPERATIONS:
+        raise _faulty(f"Unknown patch operation type: {given.type}")
+    _OPERATIONS[given.type](tree, given)
 
 
 def _operation(part: Tree) -> Given:
@@ -76,12 +96,9 @@ def _operation(part: Tree) -> Given:
         value = value_of(name)
         return int(value) if isinstance(value, Number) and value.lstrip("-").isdigit() else None
 
-    type = value_of("type")
-    if type not in _OPERATIONS:
-        raise _faulty(f"Unknown patch operation type: {type or ''}")
     value, value_type = _value(parts["value"]) if "value" in parts else (None, "")
     return Given(
-        str(type),
+        str(value_of("type") or ""),
         str(value_of("path") or ""),
         str(value_of("name") or ""),
         value,
@@ -295,6 +312,8 @@ def _move(tree: Tree, given: Given) -> None:
     if given.source is None or given.destination is None:
         raise RefusedError(400, "No index supplied for move operation")
     places = _places(tree, given)
+    if not places and not _places(tree, given._replace(path=given.path.rpartition(".")[0] or given.path)):
+        return  # nothing has such a list, so that there is none to change, as at HAPI
     if not 0 <= given.source < len(places):
         size = f"Only have {len(places)} existing entries"
         raise _faulty(f"Invalid move source index {given.source} for path {given.path} - {size}", "1268")

@@ -78,7 +78,7 @@ class Plan:
         settle_references(tree, self, placeholders, every=self.state.validation == "full")
         before = self.current(key)
         standing = None if before is None or before.body is None else parse_object(before.body)
-        meta = merged(tree.get("meta", {}), (standing or {}).get("meta", {}))
+        meta = merged(tree.get("meta", {}), self._last_meta(key) if standing is None else standing.get("meta", {}))
         content = _with_meta(tree, key, meta)
         if standing is not None and before is not None:
             mended = _mended(standing)
@@ -89,6 +89,14 @@ class Plan:
         version = Version(number, compact(stamped(content, number, self.instant)), self.instant, method)
         self._stage(key, version)
         return version, True
+
+    def _last_meta(self, key: Key) -> Tree:
+        """The `meta` of the last version that had a body: what is restored has its tags again, as at HAPI."""
+        for version in reversed([*self.state.versions.all(key), *self._staged.get(key, ())]):
+            if version.body is not None:
+                meta: Tree = parse_object(version.body).get("meta", {})
+                return meta
+        return {}
 
     def remove(self, key: Key) -> Version:
         """Stage a deletion of a resource that stands."""

@@ -214,8 +214,6 @@ def patch(plan: Plan, key: Key, apply: Patch, if_match: str | None = None) -> Pe
     before = plan.current(key)
     if before is None:
         raise not_known(key.reference)
-    if before.body is None:
-        raise gone(key, before)
     version = version_of(if_match)
     if version is not None and version != str(before.number):
         raise RefusedError(
@@ -223,6 +221,8 @@ def patch(plan: Plan, key: Key, apply: Patch, if_match: str | None = None) -> Pe
             f"HAPI-0550: HAPI-0974: Version {version} is not the most recent version of this resource, "
             "unable to apply patch",
         )
+    if before.body is None:
+        raise gone(key, before)
     return _patching(plan, key, apply, None)
 
 

@@ -106,6 +106,8 @@ def answer(parameter: Parameter, resource: Resource, values: list[Any], modifier
         if parameter.code == "deceased":
             dead = resource.get("deceasedBoolean") is True or "deceasedDateTime" in resource
             return is_token(("", str(dead).lower()), text)
+        if parameter.code in ("_tag", "_security"):  # of any system behind a bar alone, and no modifier but :not counts
+            return any(is_token(pair, text.removeprefix("|")) for pair in found)
         return any(is_token(pair, text) for pair in found) if modifier != "text" else said(values, text)
     if kind == "string":
         wanted = plain(text)

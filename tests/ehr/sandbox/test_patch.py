@@ -30,7 +30,7 @@ def talk(record: Record) -> Talk:
 
 
 def patched(*operations: Any, of: Any = ADA) -> Any:
-    apply = json_patch(json.dumps(operations).encode(), "Patient/ada")
+    apply = json_patch(json.dumps(operations).encode())
     return json.loads(compact(apply(tree_of(of))))
 
 
@@ -178,7 +178,7 @@ def test_any_patch_gives_a_resource_or_a_refusal_and_leaves_its_source_alone(ope
     source = tree_of(ADA)
     before = compact(source)
     try:
-        result = json_patch(json.dumps(operations).encode(), "Patient/ada")(source)
+        result = json_patch(json.dumps(operations).encode())(source)
     except RefusedError as refused:
         assert refused.status == 400
     else:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ from ehr.sandbox.definitions import Parameter, parameters, resource_types
 from ehr.sandbox.files.load import load
 from ehr.sandbox.overlay import Overlay
 from ehr.sandbox.record import Record
+from ehr.sandbox.searching.ranges import check_ranges
 from ehr.sandbox.searching.search import SearchError, search
 from tests.ehr.sandbox import randomfhir
 from tests.ehr.sandbox.randomfhir import random_resource
@@ -284,7 +286,6 @@ PATIENT_PARAMETERS = (
         ("Observation?date=2020-02-30", 400, 'HAPI-1882: Invalid date/time format: "2020-02-30"'),
         ("Observation?date=2020-3", 400, 'HAPI-1882: Invalid date/time format: "2020-3"'),
         ("Observation?date=ap2020", 400, "HAPI-1925: Unknown comparator: APPROXIMATE"),
-        ("Observation?date=2020,2021", 400, "HAPI-1930: DateRange parameter does not support OR queries"),
         ("Observation?date=ge 2020", 400, 'HAPI-1941: Invalid prefix: "ge+"'),
         ("Observation?date=xx2020", 400, 'HAPI-1941: Invalid prefix: "xx"'),
         ("Observation?value-quantity=gtabc", 400, 'HAPI-1940: Invalid date/time/quantity format: "gtabc"'),
@@ -314,6 +315,36 @@ def test_refusals_say_what_hapi_says(query: str, status: int, says: str):
         found(view(PATIENTS), query)
     assert refused.value.status == status
     assert refused.value.diagnostics.startswith(says)
+
+
+RANGES = [
+    ("date=2020,2021", "HAPI-1930"), ("date=2020,2020", "HAPI-1930"), ("date=2020,", None),
+    ("date=ge2020&date=lt2021", None),
+    ("date=ge2020&date=gt2019", "HAPI-1923"), ("date=lt2020&date=eb2021", "HAPI-1924"),
+    ("date=2020&date=2020", "HAPI-1922"),
+    ("date=2020&date=ge2019", "HAPI-1923"), ("date=ge2019&date=2020", "HAPI-1922"), ("date=&date=ge2019", "HAPI-1923"),
+    ("date:missing=false&date=ge2019", "HAPI-1922"), ("date:missing=false", None),
+    ("_lastUpdated=ge2019&_lastUpdated=ge2020", "HAPI-1923"),
+    ("date=ge2019&patient.birthdate=ge2019&patient.birthdate=ge2018", None), ("code=x&code=x", None),
+    ("value-date=ge2019&date=ge2019", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("query", "says"), RANGES)
+def test_the_values_of_one_date_parameter_are_one_range(query: str, says: str | None):
+    asked = parse_qsl(query, keep_blank_values=True)
+    if says is None:
+        check_ranges("Observation", asked)
+        return
+    with pytest.raises(SearchError, match=says) as refused:
+        check_ranges("Observation", asked)
+    assert refused.value.status == 400
+
+
+def test_in_a_condition_only_the_time_of_the_server_must_be_one_range():
+    check_ranges("Patient", [("birthdate", "ge2019"), ("birthdate", "ge2020")], {"_lastUpdated"})
+    with pytest.raises(SearchError, match="HAPI-1924"):
+        check_ranges("Patient", [("_lastUpdated", "le2019"), ("_lastUpdated", "le2020")], {"_lastUpdated"})
 
 
 # ---- order
@@ -427,7 +458,7 @@ def a_query(random: Random, type: str, resources: list[Json]) -> tuple[str, str]
     modifier, text = a_value(random, parameter)
     if random.random() < 0.6 and (known := a_known_value(random, parameter, random.choice(resources))):
         text = known if modifier in ("", ":not") else text
-    if random.random() < 0.2 and parameter.kind not in ("composite", "date"):
+    if random.random() < 0.2 and parameter.kind != "composite":
         text += "," + a_value(random, parameter, modifier)[1]
     return parameter.code + modifier, text
 
