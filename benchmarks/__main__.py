@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -110,8 +111,46 @@ def repoqa() -> Iterator[Line]:
     yield f"indexing {len(repositories)} repositories", seconds(lambda: index_all(repositories)), "s", 20.0
 
 
+def judges() -> Iterator[Line]:
+    from benchmarks.judges import judging_cost
+
+    cost = judging_cost()
+    what = f"judging {cost.episodes:,} episodes with {cost.calls:,} calls of 50 ms"
+    yield f"{what}: lost to overhead", 100 * cost.loss, "%", 10.0
+    yield "  in flight, mean (of 32)", cost.in_flight, "", None
+    yield "  of the client's time, per call", cost.client_cpu_ms, "ms", None
+    yield "  the same from the cache", cost.from_cache_s, "s", 5.0
+    yield "  again, with nothing missing", cost.nothing_missing_s, "s", None
+
+
+def comparison() -> Iterator[Line]:
+    from benchmarks.comparison import make_run, measure
+
+    with tempfile.TemporaryDirectory() as folder:
+        cost = measure(make_run(Path(folder) / "run"))
+    yield f"comparing {cost.episodes:,} episodes, {cost.draws:,} draws, {cost.pairs} pairs", cost.seconds, "s", 10.0
+
+
+def report() -> Iterator[Line]:
+    from benchmarks.comparison import make_run
+    from benchmarks.report import measure, use
+    from tests.readback.browser import NAMES
+
+    with tempfile.TemporaryDirectory() as folder:
+        run, page = make_run(Path(folder) / "run"), Path(folder) / "report.html"
+        written = measure(run, page)
+        yield f"a report of {written.episodes:,} episodes", written.seconds, "s", 15.0
+        yield "  its size", written.megabytes, "MB", 10.0
+        if any(shutil.which(name) for name in NAMES):
+            used = use(page)
+            yield "  loading it in a browser", used.load, "ms", None
+            yield "  filtering it by a choice", used.facet, "ms", None
+            yield "  searching it", used.search, "ms", None
+
+
 PARTS: dict[str, Callable[[], Iterator[Line]]] = {
-    part.__name__: part for part in (starting, loop, episodes, record, serve, grounding, repoqa)
+    part.__name__: part
+    for part in (starting, loop, episodes, record, serve, grounding, repoqa, judges, comparison, report)
 }
 
 
