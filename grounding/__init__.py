@@ -7,10 +7,11 @@ null_rate(answered, PAPER)              # how often the same answers pass agains
 
 from grounding.answer import Answer, answer_of
 from grounding.cache import Cache
+from grounding.choices import REFUSAL
 from grounding.claims import Claim, Evidence, Finding, Policy, Support, Trace
 from grounding.lens import judge_grounding
 from grounding.null import Answered, Null, null_rate
-from grounding.policy import EXACT, MENTION, PAPER, POLICIES, REFUSAL, CodePolicy, policy_named
+from grounding.policy import EXACT, MENTION, PAPER, POLICIES, CodePolicy, policy_named
 from grounding.predicate import Grounding, Judged, kappa_ground
 
 __all__ = [

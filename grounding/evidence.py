@@ -20,11 +20,12 @@ from functools import cached_property
 
 from grounding.cache import Cache
 from grounding.claims import Trace
+from grounding.code import Code
 from grounding.entities import normal_path
 from grounding.languages import SOURCE_EXTENSIONS, extension_of, language_of, language_of_script
 from grounding.loss import lost_evidence
 from grounding.shown import Shown, shown_by
-from grounding.sources import Source, folded, is_cut, is_whole, read_source
+from grounding.sources import folded, is_cut
 from harness.trace import Call
 
 _NAMESPACE = re.compile(r"__|[./:]")
@@ -34,7 +35,8 @@ class FileRead:
     """One file that one call read.
 
     `paths` are as written and in normal form, `module` are the names of the path where it is a Python module, `text` is
-    what was shown. `is_known` says that it is known what the file's language is, or that it has none.
+    what was shown, `code` the same where its language is known. `is_known` says that it is known what the file's
+    language is, or that it has none.
     """
 
     def __init__(self, call: Call, shown: Shown, cache: Cache) -> None:
@@ -42,47 +44,19 @@ class FileRead:
         self.paths = tuple((path, normal_path(path)) for path in shown.paths)
         self.text = shown.text
         file = next((path for _, path in self.paths if extension_of(path)), self.paths[0][1] if self.paths else "")
-        self._language = language_of(file) or language_of_script(shown.text) if file else None
-        self.is_known = bool(self._language) or bool(file and extension_of(file) not in SOURCE_EXTENSIONS)
-        self.module = tuple(_module_of(file)) if self._language else ()
-        self._first_line = shown.first_line
+        language = language_of(file) or language_of_script(shown.text) if file else None
+        self.is_known = bool(language) or bool(file and extension_of(file) not in SOURCE_EXTENSIONS)
+        self.module = tuple(_module_of(file)) if language else ()
+        self.code = Code(shown.text, language, shown.first_line, cache) if language else None
         self._cache = cache
-        self._folded: str | None = None
-        self._source: Source | None = None
 
     def says(self, key: str) -> bool:
-        """Whether the folded name stands anywhere in the text: only then is it worth reading what is defined."""
-        if self._folded is None:
-            self._folded = folded(self.text)
-        return key in self._folded
+        """Whether the folded name stands anywhere in the text."""
+        return key in self._folded if self.code is None else self.code.says(key)
 
-    def may_define(self, key: str, owner: str | None, *, assigned: bool) -> bool:
-        """Whether the text may define a folded name (in a class of the folded name `owner`): else nothing is parsed.
-
-        In a class whose head is not in the text only if the text is not the whole file.
-        """
-        if not self.says(key) or self._language is None or self._folded is None:
-            return False
-        if not self._language.may_define(self._folded, key, assigned=assigned):
-            return False
-        return owner is None or self.shows_class(owner) or not self._is_whole()
-
-    def shows_class(self, key: str) -> bool:
-        """Whether the head of a class of this folded name may stand in the text."""
-        if not self.says(key) or self._language is None or self._folded is None:
-            return False
-        return self._language.has_class(self._folded, key)
-
-    def _is_whole(self) -> bool:
-        """Whether the text is known to begin its file and nothing is left out in it."""
-        return self._first_line == 1 and is_whole(self.text, self._cache)
-
-    @property
-    def source(self) -> Source | None:
-        """What the text defines; None where that is nothing, or not known."""
-        if self._source is None and self._language is not None:
-            self._source = read_source(self.text, self._language, self._first_line, self._cache)
-        return self._source
+    @cached_property
+    def _folded(self) -> str:
+        return folded(self.text)
 
     @property
     def is_cut(self) -> bool:

@@ -17,16 +17,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from grounding.choices import Choices
 from grounding.claims import Finding, Support
+from grounding.entities import Entity
 from grounding.evidence import FileEvidence, FileRead
+from grounding.languages import Definition
 from grounding.sources import folded
-
-if TYPE_CHECKING:
-    from grounding.entities import Entity
-    from grounding.languages import Definition
-    from grounding.policy import CodePolicy
 
 PLACES = 20
 """Places of support that are named for one entity at most, one for each read."""
@@ -34,48 +31,49 @@ PLACES = 20
 _NAMES_OF_TOOLS = 3
 
 
-def find(policy: CodePolicy, entity: Entity, evidence: FileEvidence) -> Finding:
+def find(choices: Choices, entity: Entity, evidence: FileEvidence) -> Finding:
     """What the evidence says about one entity."""
     supports = _path_supports if entity.kind == "path" else _name_supports
-    found = [support for read in evidence.reads if (support := next(supports(policy, entity, read), None))]
+    found = [support for read in evidence.reads if (support := next(supports(choices, entity, read), None))]
     if found:
         return Finding(outcome="pass", support=tuple(found[:PLACES]))
-    doubt = next((doubt for read in evidence.reads if (doubt := _doubt(policy, entity, read))), None)
+    doubt = next((doubt for read in evidence.reads if (doubt := _doubt(choices, entity, read))), None)
     if doubt is not None:
         return Finding(outcome="unscored", why=doubt)
-    return Finding(outcome="fail", why=_why(policy, entity, evidence))
+    return Finding(outcome="fail", why=_why(choices, entity, evidence))
 
 
-def _path_supports(policy: CodePolicy, entity: Entity, read: FileRead) -> Iterator[Support]:
+def _path_supports(choices: Choices, entity: Entity, read: FileRead) -> Iterator[Support]:
     for written, path in read.paths:
-        if path == entity.name or (policy.paths == "suffix" and path.endswith("/" + entity.name)):
+        if path == entity.name or (choices.paths == "suffix" and path.endswith("/" + entity.name)):
             yield Support(call=read.call, how="read", span=(0, len(written)))
-    if policy.mentions:
+    if choices.mentions:
         yield from _mentions(entity.name, read)
 
 
-def _name_supports(policy: CodePolicy, entity: Entity, read: FileRead) -> Iterator[Support]:
-    for definition in _definitions(policy, entity, read):
-        if _is_in_class(policy, definition, entity.owner):
+def _name_supports(choices: Choices, entity: Entity, read: FileRead) -> Iterator[Support]:
+    for definition in _definitions(choices, entity, read):
+        if _is_in_class(choices, definition, entity.owner):
             yield Support(call=read.call, how="defined", span=(definition.start, definition.end))
-    if policy.modules and entity.kind == "identifier" and _is_module(policy, entity, read):
+    if choices.modules and entity.kind == "identifier" and _is_module(choices, entity, read):
         yield Support(call=read.call, how="module", span=(0, len(read.paths[0][0])))
-    if policy.mentions:
+    if choices.mentions:
         yield from _mentions(entity.name, read)
 
 
-def _definitions(policy: CodePolicy, entity: Entity, read: FileRead) -> Iterator[Definition]:
+def _definitions(choices: Choices, entity: Entity, read: FileRead) -> Iterator[Definition]:
     """The definitions that the entity's name means, in whichever class."""
-    key = folded(entity.name)
-    is_signature = entity.kind == "signature"
-    owner = folded(entity.owner) if entity.owner else None
-    source = read.source if read.may_define(key, owner, assigned=not is_signature) else None
-    if source is None:
+    if read.code is None:
         return
-    is_whole = policy.whole or is_signature
-    kinds = ("function", "class") if is_signature else policy.definitions
-    for definition in source.named(key) if is_whole else source.beginning_with(key):
-        if definition.kind in kinds and (policy.ignore_case or _has_case_of(entity.name, definition, is_whole)):
+    key = folded(entity.name)
+    owner = folded(entity.owner) if entity.owner else None
+    is_signature = entity.kind == "signature"
+    is_whole = choices.whole or is_signature
+    kinds = ("function", "class") if is_signature else choices.definitions
+    for definition in read.code.defined(key, owner, assigned=not is_signature):
+        if is_whole and folded(definition.name) != key:
+            return  # those of this whole name come first
+        if definition.kind in kinds and (choices.ignore_case or _has_case_of(entity.name, definition, is_whole)):
             yield definition
 
 
@@ -84,18 +82,18 @@ def _has_case_of(name: str, definition: Definition, is_whole: bool) -> bool:
     return defined == name if is_whole else defined.startswith(name)
 
 
-def _is_in_class(policy: CodePolicy, definition: Definition, owner: str | None) -> bool:
+def _is_in_class(choices: Choices, definition: Definition, owner: str | None) -> bool:
     if owner is None or definition.scope == "unknown":
         return True
     if definition.owner is None:
         return False
-    return folded(definition.owner) == folded(owner) if policy.ignore_case else definition.owner == owner
+    return folded(definition.owner) == folded(owner) if choices.ignore_case else definition.owner == owner
 
 
-def _is_module(policy: CodePolicy, entity: Entity, read: FileRead) -> bool:
+def _is_module(choices: Choices, entity: Entity, read: FileRead) -> bool:
     """Whether the names are those of the file's module, of a package around it, or of the way from one to the other."""
     module, parts = list(read.module), list(entity.parts)
-    if policy.ignore_case:
+    if choices.ignore_case:
         module, parts = [folded(name) for name in module], [folded(name) for name in parts]
     return any(module[at : at + len(parts)] == parts for at in range(len(module) - len(parts) + 1))
 
@@ -110,25 +108,24 @@ def _mentions(name: str, read: FileRead) -> Iterator[Support]:
         yield Support(call=read.call, how="mentioned", span=found.span())
 
 
-def _doubt(policy: CodePolicy, entity: Entity, read: FileRead) -> str | None:
+def _doubt(choices: Choices, entity: Entity, read: FileRead) -> str | None:
     """Why nobody can say that this read does not show a name."""
     key = folded(entity.name)
     if entity.kind == "path" or not read.says(key):
         return None
     if not read.is_known:
         return f"it stands in what call {read.call} read, and what is defined is known for Python only"
-    is_prefix = entity.kind == "identifier" and not policy.whole
-    source = read.source if read.may_define(key, None, assigned=entity.kind == "identifier") else None
-    named = {} if source is None else source.uncertain
+    is_prefix = entity.kind == "identifier" and not choices.whole
+    named = read.code.uncertain(key, assigned=entity.kind == "identifier") if read.code else {}
     if key in named or (is_prefix and any(name.startswith(key) for name in named)):
         return f"it may be defined in what call {read.call} read, where the text shows too little or cannot be parsed"
     return None
 
 
-def _why(policy: CodePolicy, entity: Entity, evidence: FileEvidence) -> str:
-    tool = policy.reads[0]
+def _why(choices: Choices, entity: Entity, evidence: FileEvidence) -> str:
+    tool = choices.reads[0]
     if not evidence.reads:
-        if any(policy.reads_files(name) for name in evidence.tools):
+        if any(choices.reads_files(name) for name in evidence.tools):
             return f"no {tool} of the trace succeeded"
         others = f"; it calls {_listed(evidence.tools)}" if evidence.tools else ""
         return f"the trace has no {tool} result{others}"
@@ -139,10 +136,11 @@ def _why(policy: CodePolicy, entity: Entity, evidence: FileEvidence) -> str:
                 if path.rsplit("/", 1)[-1].casefold() == file:
                     return f"no {tool} result is of this path; call {read.call} read {written!r}"
         return f"no {tool} result is of this path"
-    if entity.owner and not any(read.shows_class(folded(entity.owner)) for read in evidence.reads):
+    owner = folded(entity.owner) if entity.owner else None
+    if owner and not any(read.code and read.code.shows_class(owner) for read in evidence.reads):
         return f"no {tool} result shows a class {entity.owner}"
     for read in evidence.reads:
-        for definition in _definitions(policy, entity, read):
+        for definition in _definitions(choices, entity, read):
             place = f"in {definition.owner}" if definition.owner else "outside of classes"
             return f"call {read.call} shows {definition.name} defined {place}, not in {entity.owner}"
     return f"no definition in any {tool} result"

@@ -27,17 +27,18 @@ class Source:
     _folded: tuple[str, ...]
     _order: tuple[int, ...]
 
+    @classmethod
+    def of(cls, definitions: Iterable[Definition], uncertain: dict[str, int]) -> Source:
+        """What is defined, in the order of the text."""
+        found = tuple(definitions)
+        names = [folded(definition.name) for definition in found]
+        order = sorted(range(len(names)), key=lambda at: (names[at], at))
+        return cls(found, uncertain, tuple(names[at] for at in order), tuple(order))
+
     def beginning_with(self, folded: str) -> Iterator[Definition]:
         """The definitions whose folded name begins with this, by name."""
         at = bisect_left(self._folded, folded)
         while at < len(self._folded) and self._folded[at].startswith(folded):
-            yield self.definitions[self._order[at]]
-            at += 1
-
-    def named(self, folded: str) -> Iterator[Definition]:
-        """The definitions with this folded name, in order."""
-        at = bisect_left(self._folded, folded)
-        while at < len(self._folded) and self._folded[at] == folded:
             yield self.definitions[self._order[at]]
             at += 1
 
@@ -84,6 +85,4 @@ def _read(text: str, language: Language, first_line: int | None) -> Source:
         definitions += of_piece.certain if piece.is_all else _placed(of_piece.certain, piece)
         for name, at in of_piece.uncertain.items():
             uncertain.setdefault(folded(name), piece.shown_at(at))
-    names = [folded(definition.name) for definition in definitions]
-    order = sorted(range(len(names)), key=lambda at: (names[at], at))
-    return Source(tuple(definitions), uncertain, tuple(names[at] for at in order), tuple(order))
+    return Source.of(definitions, uncertain)

@@ -129,8 +129,8 @@ class RepoqaSuite:
 
 def judge(task: Task, episode: Episode, cache: Cache | None = None) -> list[Verdict]:
     """Every lens that applies, from task and episode alone."""
+    from grounding import PAPER
     from grounding.lens import judge_grounding
-    from grounding.policy import PAPER
     from repoqa.correctness import judge_answer
 
     truth = truth_of(task, episode.variant)

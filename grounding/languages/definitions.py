@@ -54,6 +54,17 @@ class Language(Protocol):
         """
         ...
 
+    def outline(self, text: str) -> tuple[int, ...] | None:
+        """Where the parts of a file begin, the first at 0, given from its beginning; None where that cannot be told.
+
+        What a part defines does not depend on the others.
+        """
+        ...
+
+    def part(self, text: str, *, cut: bool) -> Definitions | None:
+        """What one part defines; None where it cannot be parsed by itself. The last one may be `cut` at its end."""
+        ...
+
     def may_define(self, text: str, name: str, *, assigned: bool) -> bool:
         """A glance whether `text` may define `name`, or one that begins with it, both folded; never wrongly no.
 

@@ -22,6 +22,7 @@ from tree_sitter import Node, Parser, Query, QueryCursor, Tree
 from grounding.languages.definitions import Definition, Definitions, Kind, Scope
 from grounding.languages.fragments import STARTS, mended
 from grounding.languages.glance import has_class, may_define
+from grounding.languages.outline import outline
 
 LONGEST = 2_500_000
 """Characters of one text that are parsed at most; of a longer one everything is uncertain."""
@@ -83,6 +84,24 @@ class Python:
             return Definitions((), _first_places(_said(clean)))
         best = _best_reading(tree, clean, begins)
         return best.definitions(_said(clean) if best.faults else ())
+
+    def outline(self, text: str) -> tuple[int, ...] | None:
+        """See `grounding.languages.outline`."""
+        if len(text) > LONGEST or "\0" in text or _has_controls(text[:_SAMPLE]):
+            return None
+        return outline(text)
+
+    def part(self, text: str, *, cut: bool) -> Definitions | None:
+        """What one part of an outline defines. See `Language`."""
+        clean = _clean(text)
+        tree = _parse(clean)
+        if not tree.root_node.has_error:
+            return _Reading(tree, clean, len(clean)).definitions(())
+        if not cut or len(clean) > _LONGEST_MENDED:
+            return None
+        closed = mended(clean, "")
+        tree = _parse(closed)
+        return None if tree.root_node.has_error else _Reading(tree, closed, len(clean)).definitions(())
 
     def may_define(self, text: str, name: str, *, assigned: bool) -> bool:
         """See `grounding.languages.glance`."""

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from grounding import MENTION, PAPER, Cache
+from grounding import MENTION, PAPER
 from grounding.loss import NO_STATUS, of_call
-from tests.grounding.build import ADAPTERS, call, entity, judged, read, trace
+from tests.grounding.build import ADAPTERS, call, entity, judged, read
 
 PATH = "It is in src/requests/adapters.py"
 NAME = "It is HTTPAdapter"
@@ -135,14 +135,6 @@ def test_places_count_in_characters_of_what_was_shown() -> None:
 def test_lost_evidence_is_in_doubt_and_harmless_losses_are_not() -> None:
     assert judged(NAME, read("a.py", "x = 1"), loss=["results of server-side tools"]).outcome == "unscored"
     assert judged(NAME, read("a.py", "x = 1"), loss=[NO_STATUS, of_call(3, "no times")]).outcome == "fail"
-
-
-def test_a_text_is_parsed_once_however_often_it_is_read() -> None:
-    cache = Cache()
-    evidence = PAPER.evidence(trace(*[read("a.py", ADAPTERS)] * 5, read("b.py", ADAPTERS)), cache, ())
-    sources = {id(each.source) for each in evidence.reads}
-    assert len(sources) == 1
-    assert len(cache) == 1
 
 
 def test_results_as_json_text_are_read() -> None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ast
 import random
-import sysconfig
 import warnings
-from pathlib import Path
 
 import pytest
 
 from grounding.languages import Definitions, language_of, language_of_script
 from grounding.languages.python import LONGEST, PYTHON
-
-INSTALLED = Path(sysconfig.get_path("purelib"))
+from tests.grounding.installed import sources
 
 
 def defines(text: str, *, begins: bool = True) -> Definitions:
@@ -193,21 +190,6 @@ def test_files_are_known_by_their_names_and_scripts_by_their_first_line() -> Non
     ] * 3
     assert language_of_script("#!/usr/bin/env python3\n") is PYTHON
     assert language_of_script("#!/bin/sh\n") is None
-
-
-def sources(number: int, seed: int) -> list[str]:
-    """Real files that are installed beside the tests, of a size that takes no long time."""
-    files = sorted(path for path in INSTALLED.rglob("*.py") if 1_000 < path.stat().st_size < 60_000)
-    texts = []
-    for path in random.Random(seed).sample(files, number * 2):
-        try:
-            texts.append(path.read_bytes().decode())
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                ast.parse(texts[-1])
-        except (SyntaxError, ValueError):
-            texts = texts[: len(texts) - 1]
-    return texts[:number]
 
 
 def known_to_ast(text: str) -> set[tuple[str, str, str, str | None]]:
