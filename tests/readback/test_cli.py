@@ -56,6 +56,23 @@ def test_the_help_of_a_command_imports_nothing_heavy(command: list[str]) -> None
     assert done.stderr.strip() == "[]"
 
 
+def test_ctrl_c_before_there_was_anything_to_end_is_a_sentence() -> None:
+    code = """
+import sys
+
+class Interrupted:
+    def find_spec(self, name, path=None, target=None):
+        if name == "typer":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupted())
+from readback.cli import main
+sys.exit(main(["--help"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "readback: interrupted\n")
+
+
 def test_no_argument_shows_the_help_and_is_a_usage_error() -> None:
     ended = readback()
     assert ended.code == 2
