@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-hapi check bench counterfactuals lock clean
+.PHONY: run test test-hapi check bench fuzz counterfactuals lock clean
 
 run: $(READY)
 	@$(BIN)/readback run ehr
@@ -24,6 +24,10 @@ check: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python -m benchmarks
+
+# Sends the FHIR server 100,000 requests of every kind: none may end in a fault, leave its fork or take a second.
+fuzz: $(READY)
+	@$(BIN)/python -m benchmarks.fuzz
 
 # Renames every pinned repository, and shows that it parses, imports and holds no old name; takes some minutes.
 counterfactuals: $(READY)

@@ -538,9 +538,8 @@ def dated(resource: Json) -> Json:
     return {**resource, "meta": meta}
 
 
-@settings(max_examples=200, deadline=None, report_multiple_bugs=False)
-@given(st.integers(0, 10**9), st.sampled_from(COMMON) | st.sampled_from(resource_types()))
-def test_every_search_finds_what_a_scan_finds(seed: int, type: str):
+def check_searches(seed: int, type: str, queries: int, sorts: int) -> None:
+    """Random resources of a type, some written over and some removed: every answer is the scan's."""
     random = Random(seed)
     resources = [random_resource(random, type, f"{'abc'[n % 3]}{n}") for n in range(12)]
     written = [random_resource(random, type, random.choice([f"w{n}", resources[n]["id"]])) for n in range(5)]
@@ -549,16 +548,27 @@ def test_every_search_finds_what_a_scan_finds(seed: int, type: str):
     standing = {r["id"]: r for r in [*resources, *written]}
     for id in removed:
         standing.pop(id, None)
-    for _ in range(25):
+    for _ in range(queries):
         query = [a_query(random, type, resources) for _ in range(random.choice([1, 1, 2]))]
         ours = sorted(id for _, id in search(overlay, type, query).matches[:])
         assert ours == scan([dated(r) for r in standing.values()], type, query), query
     sortable = [c for c, p in parameters(type).items() if p.kind in SORTABLE and c not in UNSORTABLE]
-    for _ in range(10):
+    for _ in range(sorts):
         sort = ",".join(random.choice(["", "-"]) + random.choice(sortable) for _ in range(random.choice([1, 1, 2, 3])))
         ordered = [dated(standing[id]) for _, id in search(overlay, type, [("_sort", sort)]).matches[:]]
         assert len(ordered) == len(standing)
         assert in_order(ordered, sort), sort
+
+
+@settings(max_examples=150, deadline=None, report_multiple_bugs=False)
+@given(st.integers(0, 10**9), st.sampled_from(COMMON) | st.sampled_from(resource_types()))
+def test_every_search_finds_what_a_scan_finds(seed: int, type: str):
+    check_searches(seed, type, queries=25, sorts=10)
+
+
+def test_it_does_so_for_every_type():
+    for number, type in enumerate(resource_types()):
+        check_searches(number, type, queries=8, sorts=2)
 
 
 @pytest.fixture(scope="module")
@@ -598,6 +608,19 @@ def test_synthea_is_searched_as_a_scan_searches_it(synthea: tuple[Record, list[J
     patient = next(r["id"] for r in resources if r["resourceType"] == "Patient")
     if type != "Patient":
         assert hits(overlay, f"{type}?patient={patient}") == scan(some, type, [("patient", patient)])
+
+
+def test_synthea_is_searched_as_a_scan_searches_it_whatever_is_asked(synthea: tuple[Record, list[Json]]) -> None:
+    record, resources = synthea
+    overlay, random = Overlay(record), Random(20260115)
+    by_type: dict[str, list[Json]] = {}
+    for resource in resources:
+        by_type.setdefault(resource["resourceType"], []).append(resource)
+    for type, some in sorted(by_type.items()):
+        for _ in range(40 if len(some) < 300 else 15):
+            query = [a_query(random, type, some) for _ in range(random.choice([1, 1, 2]))]
+            ours = sorted(id for _, id in search(overlay, type, query).matches[:])
+            assert ours == scan([dated(r) for r in some], type, query), (type, query)
 
 
 def test_a_name_of_marks_only_is_a_name():
