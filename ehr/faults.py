@@ -291,7 +291,10 @@ def _refusal(status: int, said: str, **headers: str) -> Response:
 
 
 class _Refusing(Turn):
-    """Refuses the first writes, and where `read` is a number, the read of that number."""
+    """Refuses the first writes, and where `read` is a number, the GET of that number.
+
+    Only GETs count as reads: the self-check repeats every other request, and must meet the same refusals.
+    """
 
     def __init__(self, refusal: Response, writes: int, read: int | None) -> None:
         self._refusal, self._writes, self._read = refusal, writes, read
@@ -300,7 +303,7 @@ class _Refusing(Turn):
         if is_write(request):
             self._writes -= 1
             return self._refusal if self._writes >= 0 else None
-        if self._read is None:
+        if self._read is None or request.method not in ("GET", "HEAD"):
             return None
         self._read -= 1
         return self._refusal if self._read == 0 else None

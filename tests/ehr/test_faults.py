@@ -11,7 +11,7 @@ import pytest
 from ehr.backends import Embedded
 from ehr.faults import FAULTS, MOST_REFUSALS, known_fault
 from ehr.remote import Remote, RemoteError
-from ehr.sandbox import Record
+from ehr.sandbox import Record, Request
 from ehr.tasks import synthetic
 from ehr.tasks.suite import EhrSuite, draw_suite
 from ehr.tasks.validate import play, validate
@@ -305,6 +305,18 @@ def test_one_read_is_refused_as_well(record: Record, fault: str) -> None:
         return "not_done"
 
     played(record, fault, act)
+
+
+@pytest.mark.parametrize("fault", ["http_429", "http_503"])
+def test_only_a_get_counts_as_a_read_so_that_the_self_check_meets_the_same_refusals(record: Record, fault: str) -> None:
+    for number in range(8):
+        world = chart_world(Embedded(record), a_task(id=f"ehr/any/{number}"), fault=fault)
+        for _ in range(3):
+            assert world.fork.handle(Request("GET", "/Patient/p1")).status in (200, REFUSING[fault])
+            assert world.fork.handle(Request("POST", "/Patient/_search")).status == 200
+        evidence = world.evidence()
+        assert evidence.self_check is not None and evidence.self_check.agrees, evidence.self_check
+        world.close()
 
 
 def test_slow_carries_the_write_out_and_does_not_say_so_in_time(record: Record) -> None:

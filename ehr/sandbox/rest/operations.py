@@ -187,7 +187,7 @@ def _expunged(state: State, key: Key, deleted: bool, past: bool) -> int:
     newest = versions[-1]
     if newest.body is None:
         return state.forget(key, lambda version: False) if deleted else 0
-    return state.forget(key, lambda version: version is newest) if past else 0
+    return state.forget(key, lambda version: version.number == newest.number) if past else 0
 
 
 # ---- $diff, $get-resource-counts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from ehr.sandbox.definitions import parameters, resource_types
 from ehr.sandbox.record import Record
-from tests.ehr.sandbox.talk import ADA, BEN, CLOCK, WARD, Talk
+from tests.ehr.sandbox.talk import ADA, BEN, CLOCK, JSON_PATCH, WARD, Talk
 
 TAG, OTHER = {"system": "http://t", "code": "a"}, {"system": "http://t", "code": "b"}
 
@@ -49,6 +50,12 @@ def test_a_label_added_and_taken_away_again_is_no_change(talk: Talk) -> None:
     assert talk.fork.changes() == []
 
 
+def test_what_is_logged_of_labels_is_what_a_read_shows(talk: Talk) -> None:
+    talk.post("/Patient/ada/$meta-add", parameters_of(tag=[TAG]))
+    (change,) = talk.fork.changes()
+    assert json.loads(change.after or b"") == talk.get("/Patient/ada").body
+
+
 def test_labels_in_use_are_listed(talk: Talk) -> None:
     talk.post("/Patient/ada/$meta-add", parameters_of(tag=[TAG]))
     for level in ("/Patient/$meta", "/$meta"):
@@ -81,6 +88,15 @@ def test_past_versions_are_removed_and_what_stands_stays(talk: Talk) -> None:
     assert [e["request"]["url"] for e in talk.get("/Patient/ben/_history").body["entry"]] == ["Patient/ben/_history/2"]
     assert talk.get("/Patient/ben/_history/1").status == 404
     assert [c.verb for c in talk.fork.changes()] == ["update"]
+
+
+def test_where_nothing_was_written_there_is_no_past_version_to_remove(talk: Talk) -> None:
+    assert expunge(talk, "/Patient/ben", expungePreviousVersions=True) == 0
+    assert talk.get("/Patient/ben").status == 200
+    assert (
+        talk.send("PATCH", "/Patient?_id=ben", [{"op": "test", "path": "/active", "value": True}], JSON_PATCH).status
+        == 200
+    )
 
 
 def test_a_deleted_resource_is_forgotten_and_still_a_change(talk: Talk) -> None:
