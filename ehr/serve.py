@@ -15,7 +15,7 @@ import json
 import signal
 import socket as sockets
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -98,8 +98,7 @@ def record_app(record: Record, address: str, *, validation: str = "hapi") -> Sta
 
     def handle(request: Request) -> Response:
         response = fork.handle(request)
-        if len(fork.requests) > LONGEST_LOG:
-            fork.requests.clear()
+        fork.forget_requests(LONGEST_LOG)
         return response
 
     async def fhir(asked: Asked) -> Answer:
@@ -159,7 +158,10 @@ async def _carried_out(asked: Asked, prefix: str, handle: Handle) -> Answer:
     if body is None:
         return _outcome(413, f"A body may have {LONGEST_BODY} bytes")
     raw = asked.scope.get("raw_path") or asked.scope["path"].encode()
-    path = raw.decode("latin-1").partition("?")[0][len(prefix) :]
+    path = raw.decode("latin-1").partition("?")[0]
+    if not path.startswith(prefix):  # the way here is written as it is told, not with escapes
+        return _outcome(404, f"The address begins with {prefix}")
+    path = path.removeprefix(prefix)
     query = asked.scope["query_string"].decode("latin-1")
     headers = {name: value for name, value in asked.headers.items() if name not in _DROPPED}
     request = Request(asked.method, f"{path}?{query}" if query else path or "/", headers, body)
@@ -212,7 +214,7 @@ class _Guard:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http" and not self._is_open:
-            headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+            headers = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
             refusal = _refusal(headers)
             if refusal is not None:
                 await JSONResponse({"error": refusal}, 403)(scope, receive, send)
@@ -220,14 +222,21 @@ class _Guard:
         await self._app(scope, receive, send)
 
 
-def _refusal(headers: Mapping[str, str]) -> str | None:
-    host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
-    if not is_loopback(host):
+def _refusal(headers: Sequence[tuple[str, str]]) -> str | None:
+    hosts = [value for name, value in headers if name == "host"]
+    if not hosts or not all(is_loopback(_host(f"//{host}")) for host in hosts):
         return "this server answers to its own address only, such as 127.0.0.1"
-    origin = headers.get("origin")
-    if origin is not None and not is_loopback(urlsplit(origin).hostname or ""):
+    if not all(is_loopback(_host(value)) for name, value in headers if name == "origin"):
         return "this server does not answer to web pages of other machines"
     return None
+
+
+def _host(address: str) -> str:
+    """The host in an address; none where it is no address."""
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
 
 
 def is_loopback(host: str) -> bool:

@@ -53,6 +53,7 @@ class Fork:
         self.validation = validation
         self.base = base.rstrip("/")
         self.requests: list[Exchange] = []
+        self._answered = 0
         self._state = State(record, setup, clock, validation)
         self._server = Server(self._state, self.base)
         self._lock = Lock()
@@ -64,6 +65,7 @@ class Fork:
         """
         with self._lock:
             response = self._answer(request, by)
+            self._answered += 1
             self.requests.append(
                 Exchange(
                     by,
@@ -80,11 +82,19 @@ class Fork:
 
     def _answer(self, request: Request, by: str) -> Response:
         try:
-            return self._server.handle(request, by, len(self.requests))
+            return self._server.handle(request, by, self._answered)
         except Exception as fault:  # a fault of the server's own is an answer too, and its text a way to find it
             said = f"{type(fault).__name__}: {fault}"
             body = pretty(outcome(issue("error", "exception", said)))
             return Response(500, {"Content-Type": "application/fhir+json;charset=UTF-8"}, body)
+
+    def forget_requests(self, most: int) -> None:
+        """Let go of the log where it is longer than `most`: for a server that runs on and on, whose requests nobody
+        executes again. Numbers go on, so that no two searches have one id.
+        """
+        with self._lock:
+            if len(self.requests) > most:
+                self.requests.clear()
 
     def changes(self) -> list[Change]:
         """What differs from the record with its setup, net, in the order in which it was first written.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -118,16 +119,72 @@ def test_a_body_that_is_too_long_is_refused(address: str) -> None:
     assert json.loads(body)["issue"][0]["diagnostics"] == f"A body may have {LONGEST_BODY} bytes"
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "169.254.0.1", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8080", "169.254.0.1", "", "[::1", "127.0.0.1@evil.example"]
+)
 def test_it_answers_to_its_own_names_only(address: str, host: str) -> None:
     status, _, body = raw(address, "GET", "/fhir/Patient/p1", Host=host)
     assert status == 403 and b"own address" in body
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1.evil.example"])
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1.evil.example", "http://[::1"])
 def test_no_web_page_of_another_machine_reads_it(address: str, origin: str) -> None:
     status, _, body = raw(address, "GET", "/fhir/Patient/p1", Origin=origin)
     assert status == 403 and b"web pages" in body and b"Okafor" not in body
+
+
+def test_a_request_of_two_origins_is_of_both(address: str) -> None:
+    for origins in (
+        b"http://evil.example\r\nOrigin: http://127.0.0.1",
+        b"http://127.0.0.1\r\nOrigin: http://evil.example",
+    ):
+        head = b"GET /fhir/Patient/p1 HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nOrigin: " + origins
+        assert b" 403 " in spoken(address, head + b"\r\n\r\n")
+
+
+def spoken(address: str, said: bytes) -> bytes:
+    """What comes back on a connection on which these bytes are sent."""
+    place = urlsplit(address)
+    with socket.create_connection((place.hostname, place.port), timeout=10) as connection:
+        connection.sendall(said)
+        heard = b""
+        while chunk := connection.recv(65536):
+            heard += chunk
+        return heard
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"\x00\x01 nonsense\r\n\r\n",
+        b"GET /fhir/Patient HTTP/1.1\r\n\r\n",
+        b"GET /fhir/Patient/\x00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"POST /fhir/Patient HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n{}",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_is_refused_and_the_next_is_answered(address: str, said: bytes) -> None:
+    with suppress(ConnectionError):
+        assert b" 400 " in spoken(address, said)
+    assert raw(address, "GET", "/fhir/Patient/p1")[0] == 200
+
+
+def test_those_who_send_slowly_keep_nobody_waiting(address: str) -> None:
+    place = urlsplit(address)
+    slow = [socket.create_connection((place.hostname, place.port), timeout=10) for _ in range(100)]
+    try:
+        for number, connection in enumerate(slow):
+            head = b"POST /fhir/Patient HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
+            connection.sendall(head if number % 2 else head + b"\r\n{")
+        assert raw(address, "GET", "/fhir/Patient/p1")[0] == 200
+    finally:
+        for connection in slow:
+            connection.close()
+    assert raw(address, "GET", "/fhir/Patient?_summary=count")[0] == 200
+
+
+def test_an_address_with_escapes_in_its_beginning_is_not_known(address: str) -> None:
+    assert raw(address, "GET", "/%66hir/Patient/p1")[0] == 404
 
 
 def test_a_web_page_of_this_machine_does(address: str) -> None:

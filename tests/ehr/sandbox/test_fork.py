@@ -134,6 +134,18 @@ def test_every_request_is_kept_as_it_was_sent(record: Record) -> None:
     assert (kept.status, kept.response, kept.response_headers) == (201, response.body, response.headers)
 
 
+def test_what_is_forgotten_of_the_log_gives_no_two_searches_one_id() -> None:
+    rows = [{"resourceType": "Patient", "id": f"p{n}"} for n in range(30)]
+    with Record.build(rows, clock=CLOCK, synthetic=True) as record:
+        fork = record.fork()
+        talk, ids = Talk(fork), []
+        for number in range(30):
+            ids.append(talk.get(f"/Patient?_count={number % 9 + 1}").body["id"])
+            fork.forget_requests(4)
+            assert len(fork.requests) <= 4
+        assert len(set(ids)) == 30
+
+
 def test_a_fork_wants_a_clock_with_a_zone_and_a_known_validation(record: Record) -> None:
     with pytest.raises(ValueError, match="no zone"):
         record.fork(clock="2026-01-15T10:15:00")
