@@ -8,8 +8,8 @@ Rules:
   in the newest message that has it; to the next call without a result where it names none.
 - The format gives results no status. One that is a JSON object saying it failed, or reads like the message of an error
   (`failed.looks_failed`), is an error.
-- A call without a result, and a result with parts that are no text, were cut by the recorder: nobody knows what the
-  agent saw.
+- A call without a result, a result with parts that are no text, and one that may be a file's content or some message
+  (`failed.is_unclear`) were cut by the recorder: nobody knows what the agent saw.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pydantic_core import from_json
 
 from grounding.answer import Answer
 from grounding.loss import NO_STATUS, of_call
-from grounding.shown import says_failed
+from grounding.shown import says_failed, shown_by
 from harness.plain import clean, json_text, plain
 from harness.trace import Call, CallStatus
-from readback.traces.failed import looks_failed
+from readback.traces.failed import is_unclear, looks_failed
 from readback.traces.trace import RecordedTrace, TraceError
 
 FINISHING = ("finish", "final_answer", "submit", "submit_answer", "finish_task", "complete_task", "attempt_completion")
@@ -202,16 +202,28 @@ class _Reading:
         elif not fields["whole"]:
             self._loss.append(of_call(at + 1, f"parts of the result of {fields['name']} are no text"))
             cut = {"cut_by": "recorder"}
-        return Call(
-            position=at + 1,
-            step=fields["step"],
-            name=fields["name"],
-            arguments=parsed,
-            raw_arguments=raw,
-            status=_status(fields),
-            result=fields.get("result"),
-            **cut,
+        return self._told_from_its_text(
+            Call(
+                position=at + 1,
+                step=fields["step"],
+                name=fields["name"],
+                arguments=parsed,
+                raw_arguments=raw,
+                status=_status(fields),
+                result=fields.get("result"),
+                **cut,
+            )
         )
+
+    def _told_from_its_text(self, call: Call) -> Call:
+        """The call as an error where what it shows reads like one, and without a result where nobody can tell."""
+        shown = shown_by(call).files if call.status == "ok" else ()
+        if any(looks_failed(file.text) for file in shown):
+            return call.model_copy(update={"status": "error"})
+        if any(is_unclear(file) for file in shown):
+            self._loss.append(of_call(call.position, f"nobody can tell whether {call.name} showed a file or a message"))
+            return call.model_copy(update={"result": None, "cut_by": "recorder"})
+        return call
 
     def _answer(self) -> tuple[Answer | None, str | None]:
         if self._finish is not None:
@@ -274,7 +286,7 @@ def _status(fields: dict[str, Any]) -> CallStatus:
             value = None
         if isinstance(value, dict) and says_failed(value) and len(value) <= 6 and "content" not in value:
             return "error"
-    return "error" if looks_failed(text) else "ok"
+    return "ok"
 
 
 def _finished(arguments: Any) -> Answer:

@@ -150,6 +150,33 @@ def test_arguments_that_are_no_object_are_kept_as_text(given: Any, parsed: Any, 
         "<error>File not found</error>",
         "Failed to read a.py",
         "❌ Error reading file",
+        "<tool_use_error>File does not exist.</tool_use_error>",
+        "ERROR:\nThe path /x/a.py does not exist. Please provide a valid path.",
+        "Access denied - path outside allowed directories: /etc/passwd not in /repo",
+        "'src/a.py' is not a valid path",
+        "Invalid path: src/a.py",
+        "There is no file src/a.py",
+        "src/a.py: not found",
+        "404 Not Found",
+        "HTTP 404: Not Found",
+        "429 Too Many Requests",
+        "Unknown tool: read_file",
+        "Tool read_file failed: no such path",
+        "MCP error -32602: Invalid params",
+        "Input validation error: 'path' is a required property",
+        "Request timed out after 30 s",
+        "Permission to use Read has been denied.",
+        "The user doesn't want to proceed with this tool use. The tool use was rejected.",
+        "Sorry, I couldn't find src/a.py",
+        "Cannot display binary file",
+        "File content (300KB) exceeds maximum allowed size (256KB). Please use offset and limit parameters",
+        "start_line 500 is past the end of the file (120 lines)",
+        "Command failed with exit code 1",
+        "An unexpected error occurred",
+        '{"detail": "Not Found"}',
+        '{"type": "error", "message": "no such file"}',
+        '{"result": "Error: no such file"}',
+        '[{"type": "text", "text": "Error: no such file"}]',
     ],
 )
 def test_a_result_that_reads_like_an_error_is_one(content: str) -> None:
@@ -168,10 +195,58 @@ def test_a_result_that_reads_like_an_error_is_one(content: str) -> None:
         "import os\nif not path.exists():\n    print('file does not exist')\n",
         "x = 1\n" * 400 + "Error: no",
         '{"content": "x", "error": null}',
+        "timeout = 30\n",
+        "class NotFound(Exception): ...\n",
+        "raise NotFound",
+        "def read_failed(): ...",
+        "LIMIT = 404",
+        "MESSAGE = 'file not found'",
+        "    return 'Invalid path: %s' % path",
+        "Warning: the file exists but the contents are empty.",
+        "(empty file)",
+        "[1, 2]",
     ],
 )
 def test_a_files_content_is_none(content: str) -> None:
     assert read(user(), ASKS, gives("c1", content), said("x")).calls[0].status == "ok"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Datei nicht vorhanden",
+        "ファイルが見つかりません。",
+        "null",
+        "None",
+        "I will not do that.",
+        '{"result": "No way."}',
+    ],
+)
+def test_a_line_that_is_neither_code_nor_a_known_message_may_be_either(content: str) -> None:
+    trace = read(user(), ASKS, gives("c1", content), said("It is in a.py."))
+    assert (trace.calls[0].cut_by, trace.calls[0].result) == ("recorder", None)
+    assert "call 1: nobody can tell whether read_file showed a file or a message" in trace.loss
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "A",
+        "x = (1,",
+        "    # a",
+        "one\ntwo words\nthree words more",
+        '    """Do it.',
+        "1\tclass A:\n2\t    x = 1",
+        "1: A()",
+    ],
+)
+def test_a_few_lines_of_code_are_the_files(content: str) -> None:
+    assert read(user(), ASKS, gives("c1", content), said("x")).calls[0].result == content
+
+
+def test_prose_is_the_content_of_a_document() -> None:
+    asked = asks(("c1", "read_file", '{"path": "README.md"}'))
+    assert read(user(), asked, gives("c1", "Read me first."), said("x")).calls[0].result == "Read me first."
 
 
 def test_a_status_beside_a_result_counts() -> None:
