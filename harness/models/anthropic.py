@@ -114,10 +114,13 @@ def anthropic_model(
     """
     import anthropic
 
+    from harness.models.bounded import with_bounded_replies
+
     url = checked_base_url(base_url or environment.get(URL) or OWN_URL)
     is_own = url == OWN_URL
     key = key_for("Anthropic", KEY, environment, is_own_server=is_own)
     # Retries are ours (see `exchange`), so that waiting is known to the time limit of the episode.
+    http_client = with_bounded_replies(http_client or anthropic.DefaultHttpxClient())
     client = anthropic.Anthropic(api_key=key, base_url=url, max_retries=0, http_client=http_client)
     price = (prices or read_prices()).find(f"anthropic:{model}", None if is_own else url)
     caching = {"cache_control": {"type": "ephemeral"}} if is_own else {}

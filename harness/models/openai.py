@@ -105,10 +105,13 @@ def openai_model(
     """
     import openai
 
+    from harness.models.bounded import with_bounded_replies
+
     url = checked_base_url(base_url or environment.get(URL) or OWN_URL)
     is_own = url == OWN_URL
     key = key_for("OpenAI", KEY, environment, is_own_server=is_own)
     # Retries are ours (see `exchange`), so that waiting is known to the time limit of the episode.
+    http_client = with_bounded_replies(http_client or openai.DefaultHttpxClient())
     client = openai.OpenAI(api_key=key, base_url=url, max_retries=0, http_client=http_client)
     price = (prices or read_prices()).find(f"openai:{model}", None if is_own else url)
     return OpenAIModel(model, url, dict(options or {}), price, exchange or Exchange(), client)

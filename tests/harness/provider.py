@@ -5,6 +5,7 @@ It is as strict as the real ones about what it is sent: a request that they woul
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import threading
@@ -56,6 +57,12 @@ Cut = object()
 
 Hang = object()
 """No reply comes until the provider is closed."""
+
+Drip = object()
+"""A reply that never ends: a blank now and then until the provider is closed."""
+
+Flood = object()
+"""A reply that never ends, as fast as it is read."""
 
 
 def plain_client() -> httpx2.Client:
@@ -132,6 +139,9 @@ class Provider:
         if step is Hang:
             self._closing.wait(30)
             return
+        if step is Drip or step is Flood:
+            self._never_end(handler, b" " * (1 << 20) if step is Flood else b" ", 0 if step is Flood else 0.02)
+            return
         status, headers, body = self._encoded(step, request)
         handler.send_response(status)
         for name, value in {"content-type": "application/json", "content-length": str(len(body)), **headers}.items():
@@ -142,6 +152,15 @@ class Provider:
             handler.close_connection = True
             return
         handler.wfile.write(body)
+
+    def _never_end(self, handler: BaseHTTPRequestHandler, part: bytes, pause: float) -> None:
+        handler.send_response(200)
+        handler.send_header("content-type", "application/json")
+        handler.end_headers()
+        handler.close_connection = True
+        with contextlib.suppress(OSError):  # the client has had enough
+            while not self._closing.wait(pause):
+                handler.wfile.write(part)
 
     def _encoded(self, step: Step, request: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
         match step:

@@ -18,13 +18,14 @@ from harness.functions import tool
 from harness.limits import Budget, Limits
 from harness.loop import REMINDER, ModelAgent
 from harness.models.anthropic import AnthropicModel, anthropic_model
+from harness.models.bounded import REPLY_LIMIT
 from harness.models.exchange import Exchange, Patience
 from harness.models.model import ModelSetupError
 from harness.models.openai import OpenAIModel, openai_model
 from harness.prices import Prices, read_prices
 from harness.tool import ToolResult
 from harness.trace import Text, Usage
-from tests.harness.provider import Cut, Fail, Hang, Provider, Raw, Say, Wire, plain_client
+from tests.harness.provider import Cut, Drip, Fail, Flood, Hang, Provider, Raw, Say, Wire, plain_client
 
 BRIEFING = Briefing("How old is she?", "Count only what you saw.", "2026-01-15T10:15:00+00:00")
 DONE = Say(calls=[("finish", {"outcome": "done", "answer": ["63"], "note": "n"})])
@@ -277,14 +278,22 @@ def test_what_will_not_get_better_is_not_tried_again(wire: Wire, fail: Fail, wai
     assert fail.message in (played.error or "")
 
 
-def test_a_time_out_is_a_provider_error(wire: Wire) -> None:
-    played = play(Provider(wire, Hang), patience=Patience(attempts=2, timeout=0.1))
+@pytest.mark.parametrize("slow", [Hang, Drip])
+def test_a_time_out_is_a_provider_error(wire: Wire, slow: object) -> None:
+    played = play(Provider(wire, slow), patience=Patience(attempts=2, timeout=0.1))
     assert played.ending == "provider_error"
     assert played.error == f"{wire}:m did not answer in time"
 
 
-def test_the_end_of_the_time_while_waiting_is_wall_time(wire: Wire) -> None:
-    provider = Provider(wire, Say(calls=[("look_up", {"name": "Ada"})]), Hang)
+def test_a_reply_without_end_is_a_provider_error(wire: Wire) -> None:
+    played = play(Provider(wire, Flood), patience=Patience(attempts=1))
+    assert played.ending == "provider_error"
+    assert f"the reply has more than {REPLY_LIMIT} bytes" in (played.error or "")
+
+
+@pytest.mark.parametrize("slow", [Hang, Drip])
+def test_the_end_of_the_time_while_waiting_is_wall_time(wire: Wire, slow: object) -> None:
+    provider = Provider(wire, Say(calls=[("look_up", {"name": "Ada"})]), slow)
     played = play(provider, limits=Limits(seconds=0.5))
     assert (played.ending, len(played.calls)) == ("wall_time", 1)
 
