@@ -31,7 +31,10 @@ _RULES: tuple[tuple[Rule, re.Pattern[str]], ...] = (
     ),
     ("minimum", re.compile(r"\b(?:lowest|minimum|min|nadir|trough|smallest|least)\b(?! (?:one|two|dose))")),
     ("maximum", re.compile(r"\b(?:highest|maximum|max|peak|greatest|largest|how high)\b(?! dose)")),
-    ("count", re.compile(r"\b(?:how many|number of|count of|how often)\b")),
+    (
+        "count",
+        re.compile(r"\bhow many\b|\b(?:number|count) of (?:\w+ ){0,4}(?:reading|result|measurement|sample|value)s"),
+    ),
     (
         "difference",
         re.compile(

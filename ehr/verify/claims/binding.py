@@ -20,7 +20,9 @@ from ehr.verify.claims.words import Phrase, is_link, length_of, occurrences
 
 MeantT = TypeVar("MeantT")
 
-_SIGNS = frozenset({":", "=", "(", ")", "-", "–", "—", "|", "*", "~", "≈", "[", "]", '"', "'", "/", "→", CODE, TIME})
+_SIGNS = frozenset(
+    {":", "=", "(", ")", "-", "–", "—", "|", "*", "~", "≈", "[", "]", '"', "'", "/", "→", "+", CODE, TIME}
+)
 _LISTING = frozenset({",", NUMBER, "&", "or", "to"})
 _BEHIND = frozenset({"(", "for", "of", "["})
 

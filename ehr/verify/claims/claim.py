@@ -47,6 +47,8 @@ _BEFORE_LIMITS = words_in("a an the of ( : = is was at her his value level - or 
 _RANGES = (("-",), ("–",), ("—",), ("to",))
 _DENIALS = words_in("no not never without nor neither cannot")
 _BEFORE_DENIALS = words_in("a an the of any value reading result level equal to at is was be been being ever")
+_NO_MEASURE = frozenset({"t", "low", "high"})  # words of phrases that say something by themselves
+_CAUSES = words_in("because since given after due despite although as")
 _ACTS = re.compile(
     r"(?:^|[.;:,(] ?|\b(?:i|we|ve|have|has|been|be|successfully|and|then|also|now|will) )"
     r"(?:also |now |successfully |then |just )?"
@@ -93,9 +95,11 @@ def claims_of(answer: Answer, asked: Asked) -> list[ClinicalClaim]:
     at_item = _moment_of_items(answer, sentences)
     found: dict[Any, ClinicalClaim] = {}
     heading: tuple[str, ...] = ()
+    line = 0
     for sentence in sentences:
-        if not sentence.numbers and sentence.tokens[-1:] == (":",):
-            heading = sentence.tokens
+        if sentence.line > line + 1 or not sentence.numbers:
+            heading = sentence.tokens if sentence.is_whole_line and sentence.tokens[-1:] == (":",) else ()
+        line = sentence.line
         for claim in _of_sentence(answer.text, sentence, asked, heading):
             if claim.alone and claim.moment is None and at_item is not None:
                 claim = _at(claim, at_item)
@@ -172,7 +176,7 @@ def _kind(
     """What kind of claim a number is (None for none), and the unit of an age."""
     tokens = sentence.tokens
     if number.kind == "duration":
-        is_age = _says_age(tokens, at) or (alone and "age" in asked.rules)
+        is_age = number.unit_text.lower().endswith("o") or _says_age(tokens, at) or (alone and "age" in asked.rules)
         return ("age", _AGES.get(number.unit_text[:1].lower())) if is_age else (None, None)
     if number.is_rate:
         return None, None
@@ -203,7 +207,7 @@ def _kind(
 
 def _kind_of_item(number: Number, asked: Asked) -> tuple[str | None, str | None]:
     """A bare number alone on its line."""
-    if number.places == 0 and "count" in asked.rules:
+    if number.places == 0 and "count" in asked.rules and _asks_for(asked):
         return "count", None
     if number.places == 0 and "age" in asked.rules and abs(number.value) < 200:
         return "age", "a"
@@ -257,7 +261,7 @@ def _is_limit(tokens: Sequence[str], at: int) -> bool:
 
 def _is_denied(tokens: Sequence[str], at: int) -> bool:
     place = at - 1
-    while place >= 0 and (tokens[place] in _BEFORE_DENIALS or tokens[place] in words_of_phrases()):
+    while place >= 0 and (tokens[place] in _BEFORE_DENIALS or tokens[place] in words_of_phrases() - _NO_MEASURE):
         place -= 1
     if place >= 1 and tokens[place] == "t" and tokens[place - 1] in ("'", "’"):
         return True
@@ -267,12 +271,13 @@ def _is_denied(tokens: Sequence[str], at: int) -> bool:
 
 
 def _is_act(tokens: Sequence[str], at: int) -> bool:
-    return _ACTS.search(" ".join(tokens[:at])) is not None
+    start = max((place + 1 for place in range(at) if tokens[place] in _CAUSES), default=0)
+    return _ACTS.search(" ".join(tokens[start:at])) is not None
 
 
 def _says_age(tokens: Sequence[str], at: int) -> bool:
     behind = [each for each in tokens[at + 1 : at + 4] if each not in ("-",)]
-    if behind[:1] == ["old"] or behind[:2] in (["of", "age"], ["/", "o"]):
+    if behind[:1] == ["old"] or behind[:2] == ["of", "age"]:
         return True
     before = at - 1
     while before >= 0 and tokens[before] in (":", "is", "was", "of", "=", "(", "now", "currently", "at"):

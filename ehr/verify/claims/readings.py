@@ -353,15 +353,17 @@ def _concept_of(
     if not codes:
         codes = frozenset(f"{system}|{code}" for system, code, _ in codings if code)
     shown = [text, *(display for _, _, display in codings)]
-    names = tuple(dict.fromkeys(name for each in shown if each for name in names_in(each)))
+    specimen = next(
+        (each for each in sorted(_SPECIMENS) if re.search(rf"\b{each}\b", " ".join(shown), re.IGNORECASE)), None
+    )
+    names = tuple(dict.fromkeys(name for each in shown if each for name in names_in(each, specimen)))
     measure = next((found for code in sorted(codes) if (found := measure_of(code)) is not None), None)
     return codes, names, measure
 
 
-def names_in(display: str) -> Iterator[Name]:
+def names_in(display: str, specimen: str | None) -> Iterator[Name]:
     """The names in a display: what stands before specimen, method and property, and an abbreviation in brackets."""
     display = display.translate(_UNSEEN)
-    specimen = next((each for each in _SPECIMENS if re.search(rf"\b{each}\b", display, re.IGNORECASE)), None)
     head = _CUT.split(display, maxsplit=1)[0]
     before, stroke, behind = head.partition("/")
     if stroke and (behind[:1].isdigit() or behind.split(".")[0].casefold() == before.split(" ")[0].casefold()):

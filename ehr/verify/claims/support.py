@@ -13,6 +13,7 @@ the number is a value of: it fails where no value of such a unit is equal, and i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 
 from ehr.verify.claims.asked import Rule
@@ -99,7 +100,7 @@ def _meant(claim: ClinicalClaim, evidence: ClinicalEvidence) -> Meant | frozense
     bound = bind(claim.tokens, claim.at, known)
     if bound is not None and bound.strong:
         return bound.meant
-    under = bind((*claim.heading, "#"), len(claim.heading), known) if claim.heading and not claim.alone else None
+    under = bind((*claim.heading, "#"), len(claim.heading), known) if claim.heading else None
     if bound is None and under is not None:
         return under.meant
     asked = evidence.asked_for
@@ -197,19 +198,16 @@ def _ages(person: Person, today: date, unit: str) -> tuple[int, ...]:
 def _why(
     claim: ClinicalClaim, evidence: ClinicalEvidence, readings: Sequence[Reading], meant: Meant | frozenset[str] | None
 ) -> str:  # fmt: skip
-    if not evidence.readings:
+    if not evidence.readings and not evidence.void:
         return "no tool result shows a value"
     if meant is None:
         return "no value of such a unit in any tool result is equal, and what was measured is not said"
+    if any(True for _ in _direct(claim, _of(meant, claim, evidence.void))):
+        return "the value that is equal is entered in error or cancelled"
     if not readings:
         others = " of this patient" if len(evidence.of_patient) < len(evidence.readings) else ""
         return f"no tool result shows a value{others} of what is named"
-    void = _of(meant, claim, evidence.void)
-    if any(True for _ in _direct(claim, void)):
-        return "the value that is equal is entered in error or cancelled"
     if claim.moment is not None and claim.direct:
-        from dataclasses import replace
-
         if any(True for _ in _direct(replace(claim, moment=None), readings)):
             return "the value that is equal was taken at another time"
     if claim.rules and not claim.direct:
