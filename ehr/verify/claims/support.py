@@ -207,9 +207,9 @@ def _why(
     if not readings:
         others = " of this patient" if len(evidence.of_patient) < len(evidence.readings) else ""
         return f"no tool result shows a value{others} of what is named"
-    if claim.moment is not None and claim.direct:
-        if any(True for _ in _direct(replace(claim, moment=None), readings)):
-            return "the value that is equal was taken at another time"
+    is_timed = claim.moment is not None and claim.direct
+    if is_timed and any(True for _ in _direct(replace(claim, moment=None), readings)):
+        return "the value that is equal was taken at another time"
     if claim.rules and not claim.direct:
         return f"{' or '.join(sorted(claim.rules))} of no series that was shown is equal"
     return f"none of the {len(readings)} values shown of what is named is equal"
