@@ -64,6 +64,9 @@ def undone(written: Sequence[Write], changes: Sequence[NetChange]) -> list[str]:
         if write.by == "agent" and write.accepted and write.reference and _stores(write):
             own.setdefault(write.reference, []).append(write)
     states = {reference: [step.state for step in _steps(each)] for reference, each in own.items()}
+    for reference, steps in states.items():  # what was created and is no change is gone
+        if own[reference][0].verbs == ("create",) and any(_is_conditional_delete(w, reference) for w in written):
+            steps.append(None)
     return [
         reference
         for reference, steps in states.items()

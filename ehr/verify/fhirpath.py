@@ -21,7 +21,8 @@ _LONGEST = 4_000
 _DEEPEST = 200
 _CLOCKS = re.compile(r"\b(now|today|timeOfDay)\s*\(\s*\)")
 _STRINGS = re.compile(r"'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|//[^\n]*|/\*.*?\*/", re.DOTALL)
-_RESOURCE = re.compile(r"(\$this|[A-Z]\w*)$")
+_RESOURCE = re.compile(r"(\$this|%resource|%context|[A-Z]\w*)$")
+_CHOOSING = frozenset({"where", "exists", "all"})
 _NAMES = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -79,8 +80,9 @@ def names(expression: str) -> frozenset[str]:
 def members(expression: str) -> frozenset[tuple[str, str]]:
     """The elements that the expression goes to, each with the expression it goes there from (`""`: the resource).
 
-    `component.where(code = 'x').value` goes to `("", "component")` and `("component.where(code = 'x')", "value")`. What
-    stands in the brackets of a function is left out, unless the function is called on the resource itself.
+    `component.where(code = 'x').value` goes to `("", "component")`, and from `component.where(code = 'x')` to `code`
+    and `value`. What stands in the brackets of a function that does not choose among items is left out, unless the
+    function is called on the resource itself.
     """
     return frozenset(_members(_parse(expression), expression, ""))
 
@@ -91,15 +93,29 @@ def _members(node: Any, expression: str, focus: str | None) -> Iterator[tuple[st
         left = node.expression()
         yield from _members(left, expression, focus)
         text = expression[left.start.start : left.stop.stop + 1]
-        here = None if focus is None else "" if focus == "" and _RESOURCE.match(text) else text
-        yield from _members(node.invocation(), expression, here)
+        yield from _members(node.invocation(), expression, _joined(focus, text))
+    elif kind == "FunctionInvocation" and focus:
+        function = node.functn()
+        given, chosen = function.paramList(), None
+        if given is not None and function.identifier().getText() in _CHOOSING:
+            chosen = f"{focus}.where({expression[given.start.start : given.stop.stop + 1]})"
+        yield from _members(given, expression, chosen)
     elif kind == "MemberInvocation":
         name = node.getText().strip("`")
         if focus is not None and not (focus == "" and name[:1].isupper()):
             yield focus, name
     else:
         for child in getattr(node, "children", None) or ():
-            yield from _members(child, expression, focus if focus == "" else None)
+            yield from _members(child, expression, focus)
+
+
+def _joined(focus: str | None, text: str) -> str | None:
+    """The expression that leads to where `text` leads from `focus`; None where nobody can say."""
+    if focus is None:
+        return None
+    if _RESOURCE.match(text):
+        return focus if text == "$this" else ""
+    return f"{focus}.{text}" if focus else text
 
 
 def _evaluate(run: Callable[[Resource], Any], expression: str, resource: Resource) -> list[Any]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ehr.verify.assignment import assign
 from ehr.verify.clauses import World, check
-from ehr.verify.difference import DECODER, check_depth, is_same
+from ehr.verify.difference import DECODER, check_depth, is_same, parse
 from ehr.verify.expected import NOTHING, ClauseSpec, Expected, Update
 from ehr.verify.form import problems
 from ehr.verify.writes import Write, writes
@@ -40,7 +40,8 @@ def judge_message(task: Task, episode: Episode) -> Verdict:
         return Verdict(episode=episode.id, lens="message", config=CONFIG, outcome="unscored", reason=broken[0])
     written = [w for w in writes(episode) if w.by == "agent"]
     payloads = _payloads(episode, written)
-    judged = [list(_clauses(a, payloads, written, World(episode.base))) for a in expected.alternatives()]
+    after = {write.reference: body for write in written if write.reference and (body := _after(write, episode))}
+    judged = [list(_clauses(a, payloads, written, World(episode.base, after))) for a in expected.alternatives()]
     chosen = next((c for c in judged if all(clause.outcome == "pass" for clause in c)), judged[0])
     holds = all(clause.outcome == "pass" for clause in chosen)
     return Verdict(
@@ -81,8 +82,23 @@ def _clause(name: str, holds: bool, wanted: str) -> Clause:
 def _is_update(write: Write, update: Update, world: World) -> bool:
     if not write.accepted or write.reference != update.reference or write.method not in ("PUT", "PATCH"):
         return False
-    body = write.sent if write.method == "PUT" else write.stored
+    body = write.sent if write.method == "PUT" else write.stored or world.written.get(update.reference)
     return isinstance(body, dict) and "resourceType" in body and _satisfies(update.clauses, body, world)
+
+
+def _after(write: Write, episode: Episode) -> dict[str, Any] | None:
+    """The resource after an acknowledged write: as answered, else as sent, and of a patch as it stands at the end."""
+    if not write.accepted or write.method == "DELETE":
+        return None
+    if write.stored is not None:
+        return write.stored
+    if write.method != "PATCH":
+        return write.sent if isinstance(write.sent, dict) else None
+    stands = next((c.after for c in episode.changes if c.reference == write.reference), None)
+    try:
+        return None if stands is None else parse(stands)
+    except ValueError:
+        return None
 
 
 def _satisfies(clauses: Sequence[ClauseSpec], body: dict[str, Any], world: World) -> bool:

@@ -86,15 +86,19 @@ def compare(
 ) -> Comparison:
     """`equal`, or what is wrong: `unit` where it is missing, cannot be converted or alone is wrong; else `value`.
 
+    A comparator (`< 2 g`) makes it another value, whatever the number. What has no value at all has no unit to judge.
+
     `tolerance` is absolute, in `unit`; without it the relative difference may be 1e-9.
     """
-    if actual.value is None or actual.comparator is not None:
+    if actual.value is None:
         return "value"
     if actual.unit is None:
         return "unit"
     converted = convert(actual.value, actual.unit, unit, analyte=analyte)
     if converted is None:
         return "unit"
+    if actual.comparator is not None:
+        return "value"
     if _is_near(converted, value, tolerance):
         return "equal"
     if actual.unit != unit and _is_near(actual.value, value, tolerance):

@@ -4,15 +4,17 @@ One write is one create, update or delete that was asked for, accepted or refuse
 - a refused transaction refuses every entry in it; a batch entry stands for itself;
 - a PUT is a create where the server says 201, else an update; a refused one could have been either, unless the
   resource had been seen before or an If-Match names a version;
-- a conditional create that found its match was accepted, and stored nothing.
+- a conditional create that found its match was accepted, and stored nothing;
+- a conditional delete hit what is gone at the end, where nothing else can have hit it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import unquote
 
 from ehr.verify.difference import read_json
 from harness.trace import Episode, HttpRequest, Verb
@@ -54,13 +56,15 @@ def writes(episode: Episode) -> list[Write]:
     """Every write of the episode in the order of the requests."""
     found: list[Write] = []
     seen: set[str] = set()
+    kept = _kept_by_calls(episode)
     for position, request in enumerate(episode.requests):
         for write in _of_request(position, request, episode.base):
             if write.method == "PUT" and not write.accepted and len(write.verbs) > 1 and write.reference in seen:
-                write = _as_update(write)
+                write = replace(write, verbs=("update",))
             found.append(write)
-        seen |= _shown(request, episode.base)
-    return found
+        if request.status < 300:
+            seen |= _shown(kept[position] if position in kept else _json(request.response))
+    return _with_hits(found, episode)
 
 
 def normal_reference(reference: object, base: str | None) -> str | None:
@@ -74,7 +78,7 @@ def normal_reference(reference: object, base: str | None) -> str | None:
 
 def segments_of(address: str) -> list[str]:
     """The parts of an address below the server's base, without its query: `["Patient", "p1"]`."""
-    return [part for part in re.split(r"[?#]", address, maxsplit=1)[0].split("/") if part]
+    return [unquote(part) for part in re.split(r"[?#]", address, maxsplit=1)[0].split("/") if part]
 
 
 def is_patient(reference: str) -> bool:
@@ -159,21 +163,44 @@ def _write(
     return Write(position, by, method, verbs, type_name, id_, status, sent, stored)
 
 
-def _as_update(write: Write) -> Write:
-    return Write(
-        write.request, write.by, write.method, ("update",), write.type, write.id, write.status, write.sent, write.stored
-    )
+def _with_hits(found: list[Write], episode: Episode) -> list[Write]:
+    """Each conditional delete with the id of what it hit, where only one resource and one such delete are left."""
+    by_id = {write.reference for write in found if write.method == "DELETE" and write.accepted}
+    gone = [c.reference for c in episode.changes if c.verb == "delete" and c.reference not in by_id]
+    open_ = [w for w in found if w.method == "DELETE" and w.accepted and w.id is None]
+    hits = {}
+    for write in open_:
+        of_type = [reference for reference in gone if reference.partition("/")[0] == write.type]
+        if len(of_type) == 1 and sum(other.type == write.type for other in open_) == 1:
+            hits[id(write)] = of_type[0].partition("/")[2]
+    return [replace(write, id=hits[id(write)]) if id(write) in hits else write for write in found]
 
 
-def _shown(request: HttpRequest, base: str | None) -> set[str]:
+def _kept_by_calls(episode: Episode) -> dict[int, Any]:
+    """Bodies that only the calls hold: long answers of reads are left out of the requests."""
+    if all(request.response is not None for request in episode.requests):
+        return {}
+    results = {call.position: call.result for call in episode.calls}
+    return {
+        position: results[call]["body"]
+        for position, call in call_of_request(episode).items()
+        if episode.requests[position].response is None
+        and isinstance(results.get(call), dict)
+        and "body" in results[call]
+    }
+
+
+def _shown(answer: Any) -> set[str]:
     """The resources that an answer showed to exist."""
-    if request.status >= 300:
-        return set()
-    answer = _json(request.response)
     resources = [answer, *(entry.get("resource") for entry in _entries(answer))]
     return {
         f"{r['resourceType']}/{r['id']}" for r in resources if isinstance(r, dict) and "resourceType" in r and "id" in r
     }
+
+
+def entries_of(body: str | None) -> list[dict[str, Any]]:
+    """The entries of a Bundle; none of anything else."""
+    return _entries(_json(body))
 
 
 def _entries(bundle: object) -> list[dict[str, Any]]:

@@ -89,6 +89,8 @@ def test_each_lens_names_its_configuration() -> None:
         ("/MedicationRequest?patient=p1", True),
         ("/MedicationRequest", True),
         ("/MedicationRequest/_search?patient=p1", True),
+        ("/Patient/p1/MedicationRequest", True),
+        ("/MedicationRequest/1000/Observation", False),
         ("/MedicationRequest/1001", False),
         ("/Observation?patient=p1", False),
         ("/Patient/1000", False),
@@ -121,6 +123,15 @@ def test_a_search_by_post_counts_and_another_post_does_not() -> None:
     chart.refuse("DELETE", "/MedicationRequest/1000", None)
     assert read_back(chart.episode()) is False
     chart.refuse("POST", "/MedicationRequest/_search", "patient=p1", 200)
+    assert read_back(chart.episode()) is True
+
+
+def test_a_read_in_a_batch_counts_like_one_outside() -> None:
+    chart = Chart()
+    chart.create(order())
+    chart.bundle("batch", ("GET", "Observation?patient=p1", None, 200), ("DELETE", "Observation/x", None, 404))
+    assert read_back(chart.episode()) is False
+    chart.bundle("batch", ("GET", "MedicationRequest/1000", None, 200))
     assert read_back(chart.episode()) is True
 
 

@@ -11,6 +11,8 @@ from ehr.verify import NOTHING, Create, Expected, Update, clause
 from harness.trace import Text
 from tests.ehr.verify.build import (
     ADA,
+    MAGNESIUM,
+    NDC,
     ORDER,
     WARFARIN,
     Body,
@@ -286,6 +288,32 @@ def test_an_expected_delete_needs_an_acknowledged_request() -> None:
     chart = Chart()
     chart.delete("Patient/p2")
     assert _outcome(DELETE, chart) == "fail"
+
+
+def test_a_conditional_delete_that_hit_it_is_such_a_request() -> None:
+    chart = Chart()
+    chart.refuse("DELETE", "/MedicationRequest?patient=p1", None, 200)
+    assert _outcome(DELETE, chart) == "fail"  # it hit nothing
+    del chart.now["MedicationRequest/mr0"]
+    assert _outcome(DELETE, chart) == "pass"
+
+
+def test_a_patch_whose_answer_is_minimal_is_judged_by_what_stands_after_it() -> None:
+    for status, outcome in (("stopped", "pass"), ("completed", "fail")):
+        chart = Chart()
+        chart.patch("MedicationRequest/mr0", status=status)
+        chart.requests[-1] = chart.requests[-1].model_copy(update={"response": None})
+        assert _outcome(STOP, chart) == outcome
+
+
+def test_a_medication_written_in_this_episode_is_followed() -> None:
+    expected = Expected(creates=(*ORDER.creates, Create(type="Medication", clauses=())))
+    for code, outcome in ((MAGNESIUM, "pass"), ("0000", "fail")):
+        chart = Chart()
+        medication = chart.create({"resourceType": "Medication", "code": {"coding": [{"system": NDC, "code": code}]}})
+        chart.create(order(medicationCodeableConcept=None, medicationReference={"reference": medication}))
+        assert _outcome(expected, chart) == outcome
+        assert state(chart, expected).outcome == outcome
 
 
 def test_one_alternative_is_enough() -> None:

@@ -81,6 +81,7 @@ def test_all_else_is_free(element: str, value: Any) -> None:
         ("MedicationRequest.status = 'stopped'", "status", "stopped"),
         ("where(status = 'stopped').exists()", "status", "stopped"),
         ("$this.status = 'stopped'", "status", "stopped"),
+        ("%resource.status = 'stopped'", "status", "stopped"),
         ("(status | intent).exists()", "status", "stopped"),
         ("iif(status = 'stopped', true, false)", "status", "stopped"),
         ("`status` = 'stopped'", "status", "stopped"),
@@ -269,6 +270,17 @@ def test_a_value_and_components_may_be_expected_at_once() -> None:
     assert labels(both, changed(body, dataAbsentReason=ABSENT)) == ("WRONG_VALUE",)
     body["component"][0]["dataAbsentReason"] = ABSENT
     assert labels(both, body) == ("WRONG_VALUE",)
+
+
+def test_a_value_may_be_asked_for_inside_of_a_condition() -> None:
+    """The component that meets it is the one that has the value; the others are free."""
+    asked = f"component.where(code.coding.where(system = '{LOINC}' and code = '8480-6').exists() and value.value = 118)"
+    for expression in (f"{asked}.exists()", asked.replace("where", "exists", 1)):
+        clauses = (PATIENT, clause("systolic", expression, label="WRONG_VALUE"))
+        expected = Expected(creates=(Create(type="Observation", clauses=clauses),))
+        assert labels(expected, _panel()) == ()
+        assert labels(expected, _panel(systolic=0)) == ("WRONG_VALUE",)
+        assert labels(expected, _panel(diastolic=1)) == ()
 
 
 def test_the_finding_names_the_component() -> None:

@@ -71,6 +71,17 @@ def test_an_undone_write_beside_the_right_one_is_a_note() -> None:
     assert (verdict.outcome, "UNDONE_WRITE" in verdict.notes) == ("pass", True)
 
 
+def test_a_create_that_a_conditional_delete_hit_is_a_note() -> None:
+    chart = Chart()
+    reference = chart.create(order())
+    del chart.now[reference]
+    chart.refuse("DELETE", "/MedicationRequest?identifier=x", None, 200)
+    assert state(chart, NOTHING).outcome == "pass"
+    assert "UNDONE_WRITE" in state(chart, NOTHING).notes
+    chart.requests[-1] = chart.requests[-1].model_copy(update={"by": "other"})
+    assert "UNDONE_WRITE" not in state(chart, NOTHING).notes
+
+
 def test_a_write_of_what_is_there_is_no_write_and_nothing_was_undone() -> None:
     chart = Chart()
     chart.put(ADA)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ehr.verify import Create, Expected, Update, clause
+from harness.trace import Call
 from tests.ehr.verify.build import ADA, ORDER, WARFARIN, Body, Chart, changed, finding, order, potassium, state
 
 LAB = Create(type="Observation", clauses=(clause("is final", "status = 'final'", label="WRONG_STATUS"),))
@@ -151,6 +152,21 @@ def test_a_refused_put_of_what_was_seen_or_of_a_named_version_is_no_create() -> 
     chart.get("/MedicationRequest/mr0", status=404)
     chart.refuse("PUT", "/MedicationRequest/mr0", STOPPED)
     assert state(chart, ORDER).labels == ("PHANTOM_SUCCESS", "REJECTED_WRITE")
+
+
+def test_what_a_long_answer_showed_was_seen_though_only_the_call_keeps_it() -> None:
+    page = {"resourceType": "Bundle", "entry": [{"resource": WARFARIN}]}
+    for body, extra in ((page, ()), (None, ("REJECTED_WRITE",))):
+        chart = Chart()
+        chart.get("/MedicationRequest?patient=p1")
+        chart.requests[0] = chart.requests[0].model_copy(update={"response": None})
+        chart.refuse("PUT", "/MedicationRequest/mr0", STOPPED)
+        answers = ({"status": 200, "body": body}, {"status": 400, "body": None})
+        calls = tuple(
+            Call(position=n, step=n, name="t", arguments={}, status="ok", result=result, http={"status": 200})
+            for n, result in enumerate(answers, 1)
+        )
+        assert state(chart, ORDER, calls=calls).labels == ("PHANTOM_SUCCESS", *extra)
 
 
 def test_a_refused_transaction_refuses_every_entry_in_it() -> None:

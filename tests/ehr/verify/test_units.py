@@ -234,6 +234,8 @@ def test_decimals_of_other_length_are_the_same_dose() -> None:
         _amount(value=2, unit={"text": "g"}),
         _amount(value=2, code=["g"], system=UCUM),
         _amount(value=2, unit="{tbl}"),
+        _amount(value=2, comparator="<"),  # nor does a comparator excuse a unit that is missing
+        _amount(value=2, unit="mL", comparator="<"),  # or measures something else
     ],
 )
 def test_a_missing_unconvertible_or_only_wrong_unit_is_wrong_unit(body: Body) -> None:
@@ -252,6 +254,7 @@ def test_a_missing_unconvertible_or_only_wrong_unit_is_wrong_unit(body: Body) ->
         _amount(value=2, unit="g", comparator="<"),  # another quantity
         _amount(value=2, unit="g", comparator=">="),
         _amount(value=2, unit="g", comparator=5),
+        _amount(value=2, unit="mg", comparator="<"),  # not only the unit is wrong
         _amount(unit="g", system=UCUM, code="g"),  # a unit without value
         _amount(value="2", unit="g"),
         _amount(value=True, unit="g"),

@@ -138,6 +138,7 @@ def test_the_id_is_the_one_that_the_server_gave(
     [
         ("/Patient/p1", ["Patient", "p1"]),
         ("Patient?name=a/b", ["Patient"]),
+        ("/Patient/p%31", ["Patient", "p1"]),
         ("//Patient//p1/", ["Patient", "p1"]),
         ("/Patient#x/y", ["Patient"]),
         ("?x", []),
