@@ -6,6 +6,7 @@ There are no sampling settings: the current models refuse a temperature, and the
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -120,8 +121,10 @@ def anthropic_model(
     is_own = url == OWN_URL
     key = key_for("Anthropic", KEY, environment, is_own_server=is_own)
     # Retries are ours (see `exchange`), so that waiting is known to the time limit of the episode.
-    http_client = with_bounded_replies(http_client or anthropic.DefaultHttpxClient())
-    client = anthropic.Anthropic(api_key=key, base_url=url, max_retries=0, http_client=http_client)
+    http = with_bounded_replies(http_client or anthropic.DefaultHttpxClient())
+    client = anthropic.Anthropic(api_key=key, base_url=url, max_retries=0, http_client=http)
+    if http_client is None:  # it is ours to close, as the library would close its own
+        weakref.finalize(client, http.close)
     price = (prices or read_prices()).find(f"anthropic:{model}", None if is_own else url)
     caching = {"cache_control": {"type": "ephemeral"}} if is_own else {}
     settings = {"max_tokens": MAX_TOKENS, **caching, **(options or {})}

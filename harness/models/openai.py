@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -111,8 +112,10 @@ def openai_model(
     is_own = url == OWN_URL
     key = key_for("OpenAI", KEY, environment, is_own_server=is_own)
     # Retries are ours (see `exchange`), so that waiting is known to the time limit of the episode.
-    http_client = with_bounded_replies(http_client or openai.DefaultHttpxClient())
-    client = openai.OpenAI(api_key=key, base_url=url, max_retries=0, http_client=http_client)
+    http = with_bounded_replies(http_client or openai.DefaultHttpxClient())
+    client = openai.OpenAI(api_key=key, base_url=url, max_retries=0, http_client=http)
+    if http_client is None:  # it is ours to close, as the library would close its own
+        weakref.finalize(client, http.close)
     price = (prices or read_prices()).find(f"openai:{model}", None if is_own else url)
     return OpenAIModel(model, url, dict(options or {}), price, exchange or Exchange(), client)
 
