@@ -107,6 +107,12 @@ def subtract(one: IntArray, other: IntArray) -> IntArray:
     """The rows of `one` that are not in `other`."""
     if not len(one) or not len(other):
         return one
+    if len(other) * 8 < len(one):
+        place = np.searchsorted(one, other)
+        place = place[place < len(one)]
+        gone = place[np.isin(one[place], other)]
+        few: IntArray = np.delete(one, gone)
+        return few
     place = np.searchsorted(other, one)
     place[place == len(other)] = 0
     left: IntArray = one[other[place] != one]
@@ -123,6 +129,8 @@ def places_of(columns: DateColumns | NumberColumns | PointColumns, within: IntAr
     if columns.dense:
         inside = within[(within >= rows[0]) & (within <= rows[-1])]
         return inside - rows[0]
+    if len(within) * 8 > len(rows):
+        return _places_by_mask(rows, within)
     start = np.searchsorted(rows, within, "left")
     count = np.searchsorted(rows, within, "right") - start
     start, count = start[count > 0], count[count > 0]
@@ -130,6 +138,15 @@ def places_of(columns: DateColumns | NumberColumns | PointColumns, within: IntAr
         return start
     ends = np.cumsum(count)
     return np.arange(ends[-1]) - np.repeat(ends - count, count) + np.repeat(start, count)
+
+
+def _places_by_mask(rows: IntArray, within: IntArray) -> Any:
+    """The same by a table over the range of `within`: faster where it is long."""
+    first, last = int(within[0]), int(within[-1])
+    begin, end = np.searchsorted(rows, [first, last + 1])
+    table = np.zeros(last - first + 1, np.bool_)
+    table[within - first] = True
+    return begin + np.flatnonzero(table[rows[begin:end] - first])
 
 
 # ---- posting lists

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ehr.sandbox.definitions import parameters
 from ehr.sandbox.overlay import Overlay
 from ehr.sandbox.parameters.searchparams import program
-from ehr.sandbox.store.index import IntArray
+from ehr.sandbox.store.index import IntArray, no_rows
 from ehr.sandbox.store.texttable import TextTable
 
 __all__ = ["Hits", "Matches", "SortKey", "hits", "sides"]
@@ -156,7 +156,8 @@ def _merged(overlay: Overlay, type: str, matches: Matches) -> NDArray[np.int64]:
         return base
     new = sorted((overlay.written(number) for number in matches.new.tolist()), key=lambda one: (one.rank, one.id))
     ranks = np.array([one.rank for one in new], np.uint64)
-    places = np.searchsorted(overlay.record.file.rank(type)[base - overlay.stretch(type).first], ranks)
+    rows = overlay.stretch(type).first + np.searchsorted(overlay.record.file.rank(type), ranks)
+    places = np.searchsorted(base, rows)
     return np.insert(base, places, [-1 - one.number for one in new])
 
 
@@ -186,11 +187,16 @@ class _Numbers:
         return self._of(self._entries[among]) if self._all is None else self._all[among]
 
     def _of(self, entries: NDArray[np.int64]) -> Floats:
-        stored, written = np.flatnonzero(entries >= 0), np.flatnonzero(entries < 0)
-        written = written[np.argsort(-entries[written])]  # rows are asked for in their own order
-        matches = Matches(entries[stored].astype(np.int32), (-1 - entries[written]).astype(np.int32))
-        numbers = np.empty(len(entries))
-        numbers[stored], numbers[written] = sides(self._overlay, self._type, matches, self._key)
+        written = np.flatnonzero(entries < 0)
+        if not len(written):
+            matches = Matches(entries.astype(np.int32), no_rows)
+            numbers, _ = sides(self._overlay, self._type, matches, self._key)
+        else:
+            stored = np.flatnonzero(entries >= 0)
+            written = written[np.argsort(-entries[written])]  # rows are asked for in their own order
+            matches = Matches(entries[stored].astype(np.int32), (-1 - entries[written]).astype(np.int32))
+            numbers = np.empty(len(entries))
+            numbers[stored], numbers[written] = sides(self._overlay, self._type, matches, self._key)
         return np.where(np.isinf(numbers), np.inf, -numbers) if self._key.descending else numbers
 
 
@@ -225,6 +231,8 @@ def _reduced(column: IntArray, values: NDArray[Any], rows: IntArray, largest: bo
     result = np.full(len(rows), np.inf)
     if not len(column) or not len(rows):
         return result
+    if len(rows) * 8 > len(column):
+        return _reduced_at_once(column, values, rows, largest)
     start = np.searchsorted(column, rows, "left")
     count = np.searchsorted(column, rows, "right") - start
     has = count > 0
@@ -239,6 +247,22 @@ def _reduced(column: IntArray, values: NDArray[Any], rows: IntArray, largest: bo
     padded = np.append(values, values[-1:])
     result[has] = reduce.reduceat(padded, edges)[::2]
     return result
+
+
+def _reduced_at_once(column: IntArray, values: NDArray[Any], rows: IntArray, largest: bool) -> Floats:
+    """The same by a table over the range of the rows: faster where they are many."""
+    first, last = int(rows[0]), int(rows[-1])
+    begin, end = np.searchsorted(column, [first, last + 1])
+    column, values = column[begin:end], values[begin:end]
+    table = np.full(last - first + 1, np.inf)
+    if len(column):
+        starts = np.flatnonzero(np.concatenate([[True], column[1:] != column[:-1]]))
+        if len(starts) < len(column):
+            reduce = np.maximum if largest else np.minimum
+            column, values = column[starts], reduce.reduceat(values, starts)
+        table[column - first] = values
+    found: Floats = table[rows - first]
+    return found
 
 
 def _texts(overlay: Overlay, type: str, matches: Matches, key: SortKey) -> tuple[Floats, Floats]:
@@ -281,7 +305,7 @@ def _ids(overlay: Overlay, type: str, matches: Matches) -> tuple[Floats, Floats]
     first, _ = overlay.stretch(type)
     base = file.id_place(type)[matches.base - first].astype(np.float64)
     written = [overlay.written(number).id for number in matches.new.tolist()]
-    before = {id: file.ids_before(type, id) for id in written}
+    before = dict(zip(written, file.ids_before(type, written), strict=True))
     order = {id: number for number, id in enumerate(sorted(written), 1)}
     return base, np.array([before[id] - 1 + order[id] / (len(order) + 1) for id in written])
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -206,11 +206,12 @@ class RecordFile:
         found = self.one("SELECT id_place FROM type WHERE name = ?", (type,))
         return np.frombuffer(found[0], "<i4") if found else no_rows
 
-    def ids_before(self, type: str, id: str) -> int:
-        """How many ids of a type come before this one."""
-        found = self.one("SELECT row FROM name WHERE type = ? AND id >= ? ORDER BY id LIMIT 1", (type, id))
+    def ids_before(self, type: str, ids: Iterable[str]) -> list[int]:
+        """How many ids of a type come before each of these."""
         first, size = self.types.get(type, TypeRows(0, 0))
-        return size if found is None else int(self.id_place(type)[found[0] - first])
+        query, place = "SELECT row FROM name WHERE type = ? AND id >= ? ORDER BY id LIMIT 1", self.id_place(type)
+        found = (self.one(query, (type, id)) for id in ids)
+        return [size if one is None else int(place[one[0] - first]) for one in found]
 
     # ---- arrays
 
