@@ -97,7 +97,7 @@ class Crew:
         self._faults: list[BaseException] = []
 
     def play(self, jobs: int) -> Iterator[list[Result]]:
-        """What was played, in batches: all that is there whenever the caller asks.
+        """What was played, in batches: all that is there whenever the caller asks. Where nothing is, an empty one.
 
         It is over when all are home, or `GRACE_SECONDS` after `ending` was set. What a worker could not make an
         episode of (an interpreter that is ending, a fault of this module) is raised when the others are home.
@@ -110,9 +110,7 @@ class Crew:
             working -= batch.count(None)
             if self._ending.is_set():
                 until = min(until, time.monotonic() + GRACE_SECONDS)
-            results = [result for result in batch if result is not None]
-            if results:
-                yield results
+            yield [result for result in batch if result is not None]
         if self._faults:
             raise self._faults[0]
 

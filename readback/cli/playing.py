@@ -132,10 +132,13 @@ def play(plan: Plan, folder: RunFolder, jobs: int | None, budget: Budget) -> Rep
 
     models = any(not isinstance(agent, str) and agent.kind == "model" for agent in plan.agents)
     with Meter(plan.suite.name, len(plan.episodes), unit="episodes") as meter:
+        last = ""
 
         def progress(at: Progress) -> None:
-            spent = f", {at.spent_usd:.2f} USD" if at.spent_usd else ""
-            last = "" if at.episode is None else f"{at.episode.agent} {at.episode.ending}{spent}"
+            nonlocal last
+            if at.episode is not None:
+                spent = f", {at.spent_usd:.2f} USD" if at.spent_usd else ""
+                last = f"{at.episode.agent} {at.episode.ending}{spent}"
             meter.at(at.done, at.planned, last)
 
         with programs_print_to_stderr(), chdir("."):  # back here afterwards, wherever programs go

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LINES = 10
 """So many plain lines at the most, one for each tenth of the work."""
 _QUIET, _LONGEST = 2.0, 30.0
-"""Seconds between two plain lines, at least and, where anything was done, at most."""
+"""Seconds between two plain lines, at least and, where the work says how far it is, at most."""
 
 
 class Meter:
