@@ -32,7 +32,7 @@ from pydantic_core import from_json
 
 from harness.lines import BrokenLineError, Key, LineFile, Place, write_whole
 from harness.task import Task
-from harness.trace import Episode
+from harness.trace import UNSCORED_ENDINGS, Episode
 from harness.values import Value
 from harness.verdict import Verdict
 
@@ -172,6 +172,13 @@ class RunFolder:
             lines = self._episodes.read(places.values())
             return {key[0]: _ending(line, self._episodes.path) for key, line in zip(places, lines, strict=True)}
 
+    def sound(self) -> dict[str, bool]:
+        """Whether each episode can be judged (see `Episode.sound`), by id, in the order of the file."""
+        with _explained(self.path, "read"):
+            places = self._episodes.places()
+            lines = self._episodes.read(places.values())
+            return {key[0]: _is_sound(line, self._episodes.path) for key, line in zip(places, lines, strict=True)}
+
     def judged(self) -> set[str]:
         """The ids that there are verdicts about."""
         with _explained(self.path, "read"):
@@ -241,6 +248,17 @@ def _ending(line: bytes, path: Path) -> str:
         return str(from_json(line)["ending"])
     except (ValueError, KeyError):  # half a line that begins as one of ours: reading it says what is wrong
         return _value(Episode, line, path).ending
+
+
+def _is_sound(line: bytes, path: Path) -> bool:
+    try:
+        fields = from_json(line)
+        if fields["ending"] in UNSCORED_ENDINGS:
+            return False
+        check = fields.get("self_check")
+        return check is None or (check["agrees"] is True and not check.get("foreign"))
+    except (ValueError, KeyError, TypeError, AttributeError):  # reading it says what is wrong
+        return _value(Episode, line, path).sound
 
 
 def _value(kind: type[V], line: bytes, path: Path) -> V:

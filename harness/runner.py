@@ -20,18 +20,19 @@ from harness.limits import Budget
 from harness.loop import ModelAgent
 from harness.plan import Plan, PlanError
 from harness.runfolder import RunFolder, RunFolderError
-from harness.trace import UNSCORED_ENDINGS, Episode
+from harness.trace import Episode
 from harness.verdict import Verdict
 
 MAX_PROBLEMS = 50
 """Sentences that a report keeps."""
 
-_RETRIED = {None, *UNSCORED_ENDINGS}
-
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Told after each stored episode: how many of the planned are done, and what was done last (None at the start)."""
+    """Told after each stored episode, and some times a second meanwhile: how many of the planned are done.
+
+    `episode` is what was done last; None where nothing was done since the time before.
+    """
 
     done: int
     planned: int
@@ -42,7 +43,10 @@ class Progress:
 
 @dataclass(slots=True)
 class Report:
-    """What one invocation did. `problems` are sentences for the user; `left` counts planned episodes not stored."""
+    """What one invocation did. `problems` are sentences for the user; `left` counts planned episodes not stored.
+
+    `unscored` counts episodes that nobody can judge: by how they ended, or because their self-check failed.
+    """
 
     planned: int
     stored_before: int = 0
@@ -61,7 +65,7 @@ class Report:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every planned episode is stored and ended in a way that can be scored."""
+        """Whether every planned episode is stored and can be judged."""
         return self.left == 0 and self.unscored == 0
 
 
@@ -74,7 +78,7 @@ def execute(
     progress: Callable[[Progress], None] = lambda progress: None,
     now: Clock = wall_clock,
 ) -> Report:
-    """Play what is missing in the folder, and what ended unscored, and judge it; return when all is on disk.
+    """Play what is missing in the folder, and what nobody can judge, and judge it; return when all is on disk.
 
     Episodes without verdicts (their judge had failed) are judged again. Ctrl-C ends it cleanly: `interrupted` is set,
     and nothing is half done; a second one leaves at once.
@@ -85,9 +89,9 @@ def execute(
         raise PlanError(f"jobs is {jobs!r}; it must be 1 or more")
     budget = budget or Budget()
     _refuse_unknown_prices(plan, budget)
-    endings = folder.endings()
+    sound = folder.sound()
     ids = [planned.id for planned in plan.episodes]
-    todo = [planned for planned in plan.episodes if endings.get(planned.id) in _RETRIED]
+    todo = [planned for planned in plan.episodes if not sound.get(planned.id)]
     report = Report(len(ids), stored_before=len(ids) - len(todo))
     report.note(*plan.changed)
     _judge_the_unjudged(plan, folder, {planned.id for planned in todo}, report)
@@ -97,10 +101,13 @@ def execute(
     try:
         with ctrl_c_sets(ending):
             for results in crew.play(jobs):
+                if not results:
+                    progress(Progress(report.stored_before + report.played, report.planned, budget.spent))
+                    continue
                 folder.store([(result.episode, result.verdicts) for result in results])
                 for result in results:
                     report.played += 1
-                    endings[result.episode.id] = result.episode.ending
+                    sound[result.episode.id] = result.episode.sound
                     report.note(*result.problems)
                     done = report.stored_before + report.played
                     progress(Progress(done, report.planned, budget.spent, result.episode, result.verdicts))
@@ -110,8 +117,8 @@ def execute(
     finally:
         ending.set()
     report.note(*crew.problems())
-    report.left = sum(key not in endings for key in ids)
-    report.unscored = sum(endings.get(key) in UNSCORED_ENDINGS for key in ids)
+    report.left = sum(key not in sound for key in ids)
+    report.unscored = sum(not sound.get(key, True) for key in ids)
     if report.left == 0:
         try:
             folder.arrange(ids)
@@ -131,7 +138,7 @@ def score(folder: RunFolder, judge: Judge, *, progress: Callable[[int], None] = 
         waiting.extend(verdicts)
         report.note(*problems)
         report.judged_again += 1
-        report.unscored += not episode.scored
+        report.unscored += not episode.sound
         if len(waiting) >= BATCH:
             folder.store_verdicts(waiting)
             waiting.clear()

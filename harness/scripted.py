@@ -39,14 +39,17 @@ class ScriptedAgent:
         return digest({"scripted": self.name, "version": self.version})
 
     def play(self, briefing: Briefing, tools: Sequence[Tool], *, repeat: int) -> Played:
-        """Run the script to its end. What it raises is `harness_error`, what finish would not take `bad_format`."""
+        """Run the script to its end. What it raises is `harness_error`, what finish would not take `bad_format`.
+
+        A tool that failed is `harness_error`, whatever the script made of that.
+        """
         toolbox = Toolbox(tools, now=self.now)
         try:
             said = read_finish(self.script(toolbox.callables()))
-        except ArgumentsError as problem:
-            return Played("bad_format", calls=toolbox.calls, error=toolbox.fault or str(problem))
         except Exception as exception:
-            return Played("harness_error", calls=toolbox.calls, error=toolbox.fault or traceback_of(exception))
+            if toolbox.fault or not isinstance(exception, ArgumentsError):
+                return Played("harness_error", calls=toolbox.calls, error=toolbox.fault or traceback_of(exception))
+            return Played("bad_format", calls=toolbox.calls, error=str(exception))
         if toolbox.fault:
             return Played("harness_error", calls=toolbox.calls, error=toolbox.fault)
         return Played("finished", said.outcome, said.answer, said.note, toolbox.calls)

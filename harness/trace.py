@@ -149,6 +149,12 @@ class Episode(Value):
         """Whether the way it ended lets a lens judge it."""
         return self.ending in SCORED_ENDINGS
 
+    @property
+    def sound(self) -> bool:
+        """Whether it can be judged at all: `scored`, and no self-check failed or found what nobody in it did."""
+        check = self.self_check
+        return self.scored and (check is None or (check.agrees and not check.foreign))
+
 
 def episode_id(
     *, task: str, task_digest: str, agent: str, agent_digest: str, condition: str, prompt_digest: str,

@@ -263,11 +263,8 @@ def _writable(folder: Path) -> Path:
 
 
 def _is_finished(folder: RunFolder, about: RunDocument) -> bool:
-    from harness.trace import UNSCORED_ENDINGS
-
-    endings = folder.endings()
-    scored = all(ending not in UNSCORED_ENDINGS for ending in endings.values())
-    return scored and len(endings) >= about.planned and folder.judged() >= endings.keys()
+    sound = folder.sound()
+    return all(sound.values()) and len(sound) >= about.planned and folder.judged() >= sound.keys()
 
 
 def _refuse_other_record(folder: RunFolder, suite: Suite) -> None:

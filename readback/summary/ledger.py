@@ -170,8 +170,8 @@ def _read_verdicts(
 
 def _entry(episode: Episode, task: TaskFacts, heard: tuple[Said, ...], shared: dict[Any, Any]) -> Entry:
     """The episode's entry. `shared` holds one copy of each value that many episodes have in common."""
-    if not episode.scored:
-        heard = tuple(replace(one, outcome="unscored") for one in heard)
+    if not episode.scored or any(STANDING_ALONE.intersection(one.labels) for one in heard):
+        heard = tuple(_unheard(one) for one in heard)
     heard = tuple(sorted(heard, key=lambda one: (one.lens, one.judge or "")))
     variant = canonical(episode.variant).decode()
     return Entry(
@@ -190,6 +190,12 @@ def _entry(episode: Episode, task: TaskFacts, heard: tuple[Said, ...], shared: d
         usage=shared.setdefault(episode.usage, episode.usage),
         seconds=_seconds(episode.started, episode.ended),
     )
+
+
+def _unheard(said: Said) -> Said:
+    """What a lens said of an episode that nobody can judge: nothing, but why nobody can."""
+    labels = tuple(label for label in said.labels if label in STANDING_ALONE)
+    return replace(said, outcome="unscored", labels=labels)
 
 
 def variant_of(entry: Entry) -> dict[str, Any]:

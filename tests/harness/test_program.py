@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
@@ -181,6 +182,17 @@ def test_a_script_that_fails_says_how() -> None:
     assert "KeyError: 'subtract'" in (failing.error or "")
     nonsense = ScriptedAgent("oracle", lambda tools: {"outcome": "yes"}).play(BRIEFING, TOOLS, repeat=0)
     assert nonsense.ending == "bad_format"
+
+
+def test_a_script_that_makes_nonsense_of_a_fault_of_ours_is_not_to_blame() -> None:
+    def script(tools: Any) -> dict[str, Any]:
+        with contextlib.suppress(Exception):
+            tools["broken"]()
+        return {"outcome": "yes"}
+
+    played = ScriptedAgent("oracle", script).play(BRIEFING, TOOLS, repeat=0)
+    assert played.ending == "harness_error"
+    assert "a fault of ours" in (played.error or "")
 
 
 @pytest.fixture

@@ -24,10 +24,12 @@ from harness.plan import Plan, PlanError, make_plan, resume_plan
 from harness.runfolder import RunFolder, RunFolderError
 from harness.runner import Progress, Report, execute, score
 from harness.scripted import ScriptedAgent
+from harness.suite import WorldEvidence
+from harness.task import Task
 from harness.tool import Tool
-from harness.trace import Ending, Episode, Usage
+from harness.trace import Ending, Episode, SelfCheck, Usage
 from harness.verdict import Verdict
-from tests.harness.tally import AGENTS, TallySuite, judge
+from tests.harness.tally import AGENTS, TallySuite, TallyWorld, judge
 from tests.support import ROOT
 
 
@@ -95,10 +97,17 @@ def test_a_run_plays_and_judges_what_was_planned(tmp_path: Path) -> None:
         ("oracle", "state"): "pass", ("oracle", "message"): "pass", ("idle", "state"): "fail",
         ("idle", "message"): "fail", ("half", "state"): "fail", ("half", "message"): "pass",
     }  # fmt: skip
-    assert [p.done for p in seen] == list(range(49))
-    assert seen[0].episode is None
-    assert [p.episode.id for p in seen[1:] if p.episode] == [e.id for e in episodes]
+    assert (seen[0].done, seen[0].episode) == (0, None)
+    assert [(p.done, p.episode.id) for p in seen if p.episode] == list(enumerate((e.id for e in episodes), 1))
     assert all(world.closed for world in suite.worlds)
+
+
+def test_progress_is_told_while_an_episode_takes_its_time(tmp_path: Path) -> None:
+    suite = TallySuite(1, pause=0.5)
+    seen: list[Progress] = []
+    run(tmp_path / "run", make_plan(suite, ["oracle"]), progress=seen.append)
+    assert seen[-1].done == 1
+    assert sum(p.done == 0 and p.episode is None for p in seen) > 1
 
 
 def test_run_json_says_what_was_run(tmp_path: Path) -> None:
@@ -150,6 +159,39 @@ def test_resuming_plays_again_what_ended_unscored_and_nothing_else(tmp_path: Pat
     outcomes = [(v.episode, v.outcome) for v in RunFolder.open(tmp_path / "run").verdicts()]
     assert len(outcomes) == 16
     assert not any(outcome == "unscored" for _, outcome in outcomes)
+
+
+@pytest.mark.parametrize("check", [SelfCheck(agrees=False, differences=("…",)), SelfCheck(agrees=True, foreign=("…",))])
+def test_resuming_plays_again_what_the_self_check_did_not_let_be_judged(tmp_path: Path, check: SelfCheck) -> None:
+    suite = Checked(check, SelfCheck(agrees=True))
+    report = run(tmp_path / "run", make_plan(suite, ["idle"]))
+    assert (report.played, report.unscored, report.left, report.is_complete) == (2, 1, 0, False)
+    with RunFolder.append(tmp_path / "run") as folder:
+        assert list(folder.sound().values()) == [False, True]
+        assert score(folder, suite.judge).unscored == 1
+    report = resume(tmp_path / "run", Checked(SelfCheck(agrees=True)), ["idle"])
+    assert (report.stored_before, report.played, report.unscored, report.is_complete) == (1, 1, 0, True)
+    assert list(RunFolder.open(tmp_path / "run").sound().values()) == [True, True]
+
+
+class Checked(TallySuite):
+    """Two tasks whose worlds have these self-checks, one after the other."""
+
+    def __init__(self, *checks: SelfCheck) -> None:
+        super().__init__(2)
+        self._checks = list(checks)
+
+    def world(self, task: Task, variant: Mapping[str, Any]) -> TallyWorld:
+        return CheckedWorld(self, self._checks.pop(0))
+
+
+class CheckedWorld(TallyWorld):
+    def __init__(self, suite: TallySuite, check: SelfCheck) -> None:
+        super().__init__(suite)
+        self._check = check
+
+    def evidence(self) -> WorldEvidence:
+        return replace(super().evidence(), self_check=self._check)
 
 
 def test_resuming_goes_on_with_the_tasks_prompts_and_tools_of_the_run(tmp_path: Path) -> None:

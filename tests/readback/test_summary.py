@@ -199,6 +199,21 @@ def test_a_label_that_stands_alone_makes_the_episode_unscored(label: str) -> Non
     assert conclude(("state", "answer"), said, scored=True) == "unscored"
 
 
+@pytest.mark.parametrize("label", ["SELF_CHECK_FAILED", "FOREIGN_CHANGE"])
+def test_where_a_label_stands_alone_no_lens_counts_and_no_other_label(label: str) -> None:
+    """Lenses that judge apart from the others, a judge or a claim's grounding, may not know of it."""
+    run = Run([task("dose/0001a"), task("dose/0002a")])
+    said = {"state": f"unscored {label}", "answer": "fail WRONG_ANSWER", "grounding": "pass", "judge": "fail"}
+    run.play("dose/0001a", says=said)
+    run.play("dose/0002a", says={"state": "pass", "answer": "pass", "grounding": "pass", "judge": "pass"})
+    (row,) = summary(run).rows
+    for lens in said:
+        rate = row.lenses[lens]
+        assert (rate.passed, rate.fail, rate.unscored, rate.rate) == (1, 0, 1, 1.0), lens
+    assert row.labels == {label: 1}
+    assert row.lenses["answer"].labels == {}
+
+
 def test_a_task_that_requires_nothing_is_refused() -> None:
     run = Run([task("dose/0001a", requires=())])
     with pytest.raises(LedgerError, match="'ehr/dose/0001a' requires no lens"):
