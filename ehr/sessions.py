@@ -272,8 +272,8 @@ class Sessions:
         task = self._tasks.get(str(asked.get("task")))
         if task is None:
             raise SessionError(404, f"there is no task {shown(asked.get('task'))}; GET /tasks lists them")
-        condition = asked.get("condition") or "default"
-        if condition not in self.suite.conditions:
+        condition = "default" if asked.get("condition") is None else asked["condition"]
+        if not isinstance(condition, str) or condition not in self.suite.conditions:
             known = ", ".join(self.suite.conditions)
             raise SessionError(400, f"there is no condition {shown(condition)}; choose from {known}")
         agent = asked.get("agent") or "session"

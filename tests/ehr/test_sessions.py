@@ -184,6 +184,9 @@ def test_a_session_can_be_under_a_fault_and_full_validation(suite: EhrSuite, fol
         ([], 400, "a session is opened with an object such as"),
         ({"task": AGE, "seed": 1}, 400, "'seed' is nothing that a session has"),
         ({"task": AGE, "condition": "mine"}, 400, "there is no condition 'mine'; choose from default, grounded"),
+        ({"task": AGE, "condition": ["default"]}, 400, "there is no condition ['default']"),
+        ({"task": AGE, "variant": {"fault": ["slow"]}}, 400, "['slow'] is no fault's name"),
+        ({"task": AGE, "agent": {"name": "mine"}}, 400, "is no agent's name"),
         ({"task": AGE, "variant": {"fault": "flood"}}, 400, "there is no fault 'flood'"),
         ({"task": AGE, "variant": {"validation": "none"}}, 400, "there is no validation 'none'"),
         ({"task": AGE, "variant": {"record": "x"}}, 400, "is no variant"),
@@ -250,6 +253,17 @@ def test_there_are_only_so_many_at_once_and_those_that_expired_make_room(session
     time: Any = sessions._now
     time.now += timedelta(hours=2)
     sessions.open({"task": AGE})
+
+
+def test_a_session_is_finished_once_however_many_try(address: str) -> None:
+    opened = posted(f"{address}/sessions", {"task": AGE, "agent": "racer"}, 201)
+    url = f"{address}/sessions/{opened['session']}/finish"
+
+    def finish(_: int) -> int:
+        return requests.post(url, json={"outcome": "unclear"}, timeout=30).status_code
+
+    with ThreadPoolExecutor(8) as threads:
+        assert sorted(threads.map(finish, range(8))) == [200] + [410] * 7
 
 
 def test_what_finish_does_not_take_leaves_the_session_open(address: str) -> None:
