@@ -111,12 +111,23 @@ class SuiteSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AgentForm:
-    """A way to name an agent that belongs to no suite. `key` is the environment variable that it needs."""
+    """A way to name an agent that belongs to no suite.
+
+    `key` is the environment variable that it needs; none where another server than the provider's own is asked, by
+    `--base-url` or the variable `url`.
+    """
 
     name: str
     kind: Literal["model", "program"]
     about: str
     key: str | None = None
+    url: str | None = None
+
+    def missing(self, environment: Mapping[str, str]) -> str | None:
+        """What it lacks to be run, or None."""
+        if self.key is None or environment.get(self.key) or (self.url and environment.get(self.url)):
+            return None
+        return f"{self.key} is not set; another server, by --base-url, may need none"
 
 
 @runtime_checkable
@@ -156,8 +167,14 @@ class Renaming(Protocol):
 
 
 AGENT_FORMS = (
-    AgentForm("openai:MODEL", "model", "a model of OpenAI, or of any compatible server", "OPENAI_API_KEY"),
-    AgentForm("anthropic:MODEL", "model", "a model of Anthropic", "ANTHROPIC_API_KEY"),
+    AgentForm(
+        "openai:MODEL",
+        "model",
+        "a model of OpenAI, or of any compatible server",
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+    ),
+    AgentForm("anthropic:MODEL", "model", "a model of Anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
     AgentForm("python:MODULE:CALLABLE", "program", "your own program; see docs/agents.md"),
 )
 """How agents are named that are no suite's baseline."""

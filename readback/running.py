@@ -210,6 +210,8 @@ def settings_in(text: str, name: str) -> dict[str, Any]:
         key, equals, value = part.partition("=")
         if not key or not equals:
             raise SettingError(f"{part!r} in {name!r} is no setting; write openai:MODEL?temperature=0&seed=1")
+        if key in settings:
+            raise SettingError(f"the setting {key!r} in {name!r} is given twice; give it once")
         try:
             settings[key] = json.loads(value)
         except ValueError:

@@ -40,7 +40,8 @@ def judge_answer(task: Task, episode: Episode) -> Verdict:
     wanted = Answer.model_validate(task.answer, extra="ignore")
     given = list(episode.answer)
     if not given:
-        return _verdict(episode, "NO_ANSWER", (), [_clause(wanted.values[0], None, "answer[0]", False)])
+        missing = [_clause(value, None, f"answer[{number}]", False) for number, value in enumerate(wanted.values)]
+        return _verdict(episode, "NO_ANSWER", (), missing)
     fits = [[_fits(value, item) for item in given] for value in wanted.values]
     if wanted.order == "listed":
         columns: Sequence[int | None] = [n if n < len(given) else None for n in range(len(wanted.values))]

@@ -74,15 +74,18 @@ def agents(as_json: Json = False) -> None:
 
 def _named_agents() -> Iterator[NamedAgent]:
     from readback.documents import NamedAgent
-    from readback.registry import AGENT_FORMS, suite_names, suite_source
+    from readback.registry import AGENT_FORMS, Faulty, suite_names, suite_source
 
     for form in AGENT_FORMS:
-        ready = form.key is None or bool(os.environ.get(form.key))
-        why = None if ready else f"{form.key} is not set"
-        yield NamedAgent(name=form.name, kind=form.kind, suite=None, about=form.about, ready=ready, why=why)
+        why = form.missing(os.environ)
+        yield NamedAgent(name=form.name, kind=form.kind, suite=None, about=form.about, ready=why is None, why=why)
     for source in map(suite_source, suite_names()):
+        under_fault = source.under_fault if isinstance(source, Faulty) else {}
         for name, about in source.baselines.items():
             yield NamedAgent(name=name, kind="baseline", suite=source.name, about=about, ready=True, why=None)
+        for name, about in under_fault.items():
+            told = f"{about}; only with --fault"
+            yield NamedAgent(name=name, kind="baseline", suite=source.name, about=told, ready=True, why=None)
 
 
 @app.command()

@@ -237,6 +237,10 @@ def test_a_program_that_raises_returns_nonsense_or_never_returns(
             ["ehr", "--agent", "openai:x?temperature", "--base-url", "http://localhost/v1"],
             "'temperature' in 'openai:x",
         ),
+        (
+            ["ehr", "--agent", "openai:x?seed=1&seed=2", "--base-url", "http://localhost/v1"],
+            "the setting 'seed' in 'openai:x?seed=1&seed=2' is given twice; give it once",
+        ),
         (["ehr", "--agent", "python:nowhere:agent"], "'python:nowhere:agent': there is no module 'nowhere'"),
         (["ehr", "--agent", "python:json:agent"], "'python:json:agent': 'json' has no 'agent'; it has"),
         (["ehr", "--agent", "python:json"], "'python:json' does not name a program; expected python:MODULE:CALLABLE"),
@@ -490,4 +494,7 @@ def test_suites_and_agents_are_listed(here: Path, monkeypatch: pytest.MonkeyPatc
     assert ready["anthropic:MODEL"] is True
     assert ready["openai:MODEL"] is False
     assert ready["oracle"] is True
-    assert "OPENAI_API_KEY is not set" in readback("list", "agents").out
+    assert "only with --fault" in next(a["about"] for a in agents["agents"] if a["name"] == "trusting")
+    assert "(OPENAI_API_KEY is not set; another server, by --base-url, may need none)" in readback("list", "agents").out
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8000/v1")
+    assert "is not set" not in readback("list", "agents").out
