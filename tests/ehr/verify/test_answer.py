@@ -285,6 +285,14 @@ def test_no_answer_is_a_label_of_its_own(order: str) -> None:
         assert (verdict.outcome, verdict.labels) == ("fail", ("NO_ANSWER",))
 
 
+def test_no_answer_names_all_that_was_asked_for() -> None:
+    clauses = _verdict([], A, CODE).clauses
+    assert [(c.name, c.label, c.expected, c.actual) for c in clauses] == [
+        ("answer[0]", "NO_ANSWER", "a", "nothing"),
+        ("answer[1]", "NO_ANSWER", "http://loinc.org|2823-3", "nothing"),
+    ]
+
+
 def test_the_clauses_say_what_was_expected_and_given() -> None:
     verdict = _verdict(["a", "c"], A, {**LEVEL, "tolerance": "0.05"}, CODE, {"none": True}, order="listed")
     told = [(c.name, c.outcome, c.expected, c.actual) for c in verdict.clauses]
