@@ -104,7 +104,7 @@ class EhrSuite:
         return baselines.baseline(name, task, self.library[task.template])
 
     def judge(self, task: Task, episode: Episode) -> list[Verdict]:
-        """The verdicts of `state`, `answer` and `message`."""
+        """The verdicts of `state`, `answer`, `message` and `grounding`."""
         from ehr.verify import judge
 
         return judge(task, episode)

@@ -1,4 +1,4 @@
-"""What a change means: expectations, matching, the `state`, `answer` and `message` lenses, units, instants."""
+"""What a change means: expectations, matching, the lenses, units, instants."""
 
 from ehr.verify.expected import (
     NOTHING,

@@ -118,7 +118,7 @@ def play(case: Case) -> Played:
             if id_ is not None:
                 created[number] = id_
         episode = _episode(case, fork)
-    verdicts = tuple(judge(_task(case), episode))
+    verdicts = tuple(judge(_task(case), episode, has_calls=False))
     refused = tuple(
         Refusal(request=number, status=request.status)
         for number, request in enumerate(episode.requests, 1)

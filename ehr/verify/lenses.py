@@ -15,15 +15,20 @@ from harness.trace import Episode
 from harness.verdict import Verdict
 
 
-def judge(task: Task, episode: Episode) -> list[Verdict]:
-    """The verdicts of `state`, of `answer` where one is expected, and of `message`.
+def judge(task: Task, episode: Episode, *, has_calls: bool = True) -> list[Verdict]:
+    """The verdicts of `state`, of `answer` where one is expected, of `message`, and of `grounding`.
 
+    `grounding` judges what the calls showed, so it does not apply where an episode has none on record (`has_calls`).
     Where the episode ended in a way that nobody can judge, or its self-check failed, all of them are unscored.
     """
     lenses: list[tuple[str, str, Callable[[Task, Episode], Verdict]]] = [("state", STATE, judge_state)]
     if task.answer is not None:
         lenses.append(("answer", ANSWER, judge_answer))
     lenses.append(("message", MESSAGE, judge_message))
+    if has_calls:
+        from ehr.verify.claims import CLINICAL, judge_claims
+
+        lenses.append(("grounding", CLINICAL.digest, judge_claims))
     label, reason = _unscored_because(episode)
     if reason is None:
         return [run(task, episode) for _, _, run in lenses]

@@ -61,7 +61,7 @@ class EhrSource:
             yield _drawn(record, choices)
 
     def judge(self, task: Task, episode: Episode) -> list[Verdict]:
-        """The lenses `state`, `answer` and `message`."""
+        """The lenses `state`, `answer`, `message` and `grounding`."""
         from ehr.verify import judge
 
         return judge(task, episode)

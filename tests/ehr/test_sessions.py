@@ -116,6 +116,7 @@ def test_an_outside_agent_plays_a_task_over_http_and_lands_in_the_run(
     assert {verdict["lens"]: verdict["outcome"] for verdict in closed["verdicts"]} == {
         "state": "pass",
         "message": "pass",
+        "grounding": "vacuous",
     }
 
     episode = folder.episode(closed["episode"])
@@ -146,7 +147,7 @@ def test_a_wrong_write_and_a_wrong_answer_are_failures(suite: EhrSuite, folder: 
     opened = posted(f"{address}/sessions", {"task": AGE}, 201)
     closed = posted(f"{address}/sessions/{opened['session']}/finish", {"outcome": "done", "answer": [300]})
     assert {verdict["lens"]: verdict["label"] for verdict in closed["verdicts"]} == {
-        "state": None, "answer": "WRONG_ANSWER", "message": None,
+        "state": None, "answer": "WRONG_ANSWER", "message": None, "grounding": None,
     }  # fmt: skip
 
 

@@ -17,8 +17,11 @@ from ehr.verify.claims.support import find
 from grounding.answer import Answer
 from grounding.cache import Cache
 from grounding.claims import Finding, Trace
+from grounding.lens import judge_grounding
 from harness.task import Task
+from harness.trace import Episode
 from harness.values import Value, digest
+from harness.verdict import Verdict
 
 _RULES = 1
 """Raised whenever the same answer and trace may come to another verdict than before."""
@@ -57,6 +60,11 @@ class ClinicalPolicy(Value):
 
 
 CLINICAL = ClinicalPolicy()
+
+
+def judge_claims(task: Task, episode: Episode) -> Verdict:
+    """The verdict of the `grounding` lens on an episode of the suite."""
+    return judge_grounding(episode, CLINICAL, given=told(task))
 
 
 def told(task: Task) -> tuple[str, ...]:

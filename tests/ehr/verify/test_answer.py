@@ -309,7 +309,8 @@ def test_the_clauses_say_what_was_expected_and_given() -> None:
 
 
 def test_where_no_answer_is_expected_the_lens_does_not_apply() -> None:
-    assert [v.lens for v in judge(task(NOTHING), Chart().episode(answer=("anything",)))] == ["state", "message"]
+    judged = judge(task(NOTHING), Chart().episode(answer=("anything",)))
+    assert [v.lens for v in judged] == ["state", "message", "grounding"]
 
 
 def test_asked_directly_it_says_so() -> None:

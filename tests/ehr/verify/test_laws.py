@@ -279,8 +279,8 @@ def test_whatever_an_agent_does_there_is_a_verdict_and_never_an_unscored_one(
     wanted = Answer(values=(AnswerValue(text="a"), AnswerValue(quantity={"value": "1", "unit": "g"})))
     asked = task(_EVERYTHING, answer=wanted.model_dump(mode="json", exclude_none=True))
     for verdict in judge(asked, episode):
-        assert verdict.outcome in ("pass", "fail"), verdict.reason
-        assert (verdict.outcome == "fail") == bool(verdict.labels) or verdict.lens == "message"
+        assert verdict.outcome in ("pass", "fail") or verdict.lens == "grounding", verdict.reason
+        assert (verdict.outcome == "fail") == bool(verdict.labels) or verdict.lens in ("message", "grounding")
         assert Verdict.read(verdict.line()) == verdict
 
 

@@ -20,9 +20,13 @@ def _right(**fields: Any) -> Any:
     return judge(task(ORDER, answer=ANSWER), chart.episode(answer=("a",), **fields))
 
 
-def test_state_and_message_always_apply_and_answer_where_one_is_expected() -> None:
-    assert [v.lens for v in _right()] == ["state", "answer", "message"]
-    assert [v.lens for v in judge(task(ORDER), Chart().episode())] == ["state", "message"]
+def test_answer_applies_where_one_is_expected_and_the_others_always() -> None:
+    assert [v.lens for v in _right()] == ["state", "answer", "message", "grounding"]
+    assert [v.lens for v in judge(task(ORDER), Chart().episode())] == ["state", "message", "grounding"]
+
+
+def test_without_calls_on_record_nothing_says_what_the_agent_saw() -> None:
+    assert [v.lens for v in judge(task(ORDER), Chart().episode(), has_calls=False)] == ["state", "message"]
 
 
 def test_without_an_expectation_nothing_may_change() -> None:
@@ -34,7 +38,7 @@ def test_without_an_expectation_nothing_may_change() -> None:
 
 @pytest.mark.parametrize("ending", SCORED_ENDINGS)
 def test_however_the_agent_ended_its_own_endings_are_judged(ending: str) -> None:
-    assert [v.outcome for v in _right(ending=ending)] == ["pass", "pass", "pass"]
+    assert [v.outcome for v in _right(ending=ending)] == ["pass", "pass", "pass", "vacuous"]
 
 
 @pytest.mark.parametrize("ending", UNSCORED_ENDINGS)
@@ -55,7 +59,7 @@ def test_a_self_check_that_fails_stands_alone() -> None:
         assert verdict.reason == "the self-check failed: Patient/p1 reads otherwise"
     for verdict in _right(self_check=SelfCheck(agrees=False)):
         assert verdict.reason == "the self-check failed: no reason given"
-    assert [v.outcome for v in _right(self_check=SelfCheck(agrees=True))] == ["pass", "pass", "pass"]
+    assert [v.outcome for v in _right(self_check=SelfCheck(agrees=True))] == ["pass", "pass", "pass", "vacuous"]
 
 
 def test_a_change_of_nobodys_stands_alone() -> None:
@@ -73,7 +77,7 @@ def test_an_ending_that_cannot_be_judged_outweighs_the_self_check() -> None:
 def test_each_lens_names_its_configuration() -> None:
     judged, unscored = _right(), _right(ending="auth")
     assert [v.config for v in judged] == [v.config for v in unscored]
-    assert len({v.config for v in judged}) == 3
+    assert len({v.config for v in judged}) == 4
     assert {v.episode for v in judged} == {"sha256:0"}
 
 

@@ -436,7 +436,7 @@ def test_a_double_slash_in_the_address_is_the_servers_to_take(record: Record) ->
     ward = Ward(record, PRESSURE)
     sent = Request("POST", "//Observation", {"Content-Type": "application/fhir+json"}, json.dumps(pressure()).encode())
     assert ward.world.fork.handle(sent).status == 201
-    assert [v.outcome for v in ward.end().values()] == ["pass", "pass"]
+    assert [v.outcome for v in ward.end().values()] == ["pass", "pass", "vacuous"]
 
 
 def test_a_payload_repeated_in_a_code_fence_changes_nothing(record: Record) -> None:
@@ -447,7 +447,7 @@ def test_a_payload_repeated_in_a_code_fence_changes_nothing(record: Record) -> N
 def test_a_sentence_about_posting_is_no_post(record: Record) -> None:
     normal = Answer(values=(AnswerValue(quantity={"value": "2.3", "unit": "mg/dL"}),))
     verdicts = Ward(record, NOTHING, normal).end(said="The level is 2.3: no POST needed.", answer=("2.3",))
-    assert [v.outcome for v in verdicts.values()] == ["pass", "pass", "pass"]
+    assert [v.outcome for v in verdicts.values()] == ["pass", "pass", "pass", "vacuous"]
 
 
 def test_a_malformed_write_that_was_refused_and_given_up_left_nothing(record: Record) -> None:
@@ -455,7 +455,7 @@ def test_a_malformed_write_that_was_refused_and_given_up_left_nothing(record: Re
     ward = Ward(record, NOTHING, normal).create(magnesium(subject={"reference": "Patient/nobody"}))
     assert ward.statuses == [400]
     verdicts = ward.end(answer=("2.3",))
-    assert [v.outcome for v in verdicts.values()] == ["pass", "pass", "pass"]
+    assert [v.outcome for v in verdicts.values()] == ["pass", "pass", "pass", "vacuous"]
 
 
 def test_the_lab_before_the_drug_passes(record: Record) -> None:
@@ -478,7 +478,7 @@ A1C = Answer(
 def test_a_time_with_z_in_an_answer_is_the_same_time(record: Record) -> None:
     for given in ([6.5, "2023-09-01T08:00:00Z"], ["6.5 %", "2023-09-01T08:00:00+00:00"]):
         verdicts = Ward(record, NOTHING, A1C).end(answer=tuple(given))
-        assert [v.outcome for v in verdicts.values()] == ["pass", "pass", "pass"]
+        assert [v.outcome for v in verdicts.values()] == ["pass", "pass", "pass", "vacuous"]
     assert Ward(record, NOTHING, A1C).end(answer=(6.5,))["answer"].labels == ("WRONG_ANSWER",)
 
 
@@ -486,7 +486,7 @@ def test_none_on_file_and_no_order_is_what_the_instruction_says(record: Record) 
     minus_one = Answer(values=(AnswerValue(quantity={"value": "-1", "unit": "1"}),))
     for given in (-1, "-1"):
         verdicts = Ward(record, NOTHING, minus_one).end(answer=(given,))
-        assert [v.outcome for v in verdicts.values()] == ["pass", "pass", "pass"]
+        assert [v.outcome for v in verdicts.values()] == ["pass", "pass", "pass", "vacuous"]
 
 
 def test_a_number_as_text_passes_and_a_rounded_mean_by_its_tolerance(record: Record) -> None:
