@@ -27,7 +27,10 @@ Interval = tuple[float, float]
 
 
 class PrimaryResult(Value):
-    """What came of it: `difference` is b - a. `baselines_only` says that nothing was measured but scripts."""
+    """What came of it: `difference` is b - a.
+
+    `baselines_only` says that nothing was measured but scripts, `rule` that a judge among the sides is a rule.
+    """
 
     run: str
     suite: str
@@ -36,6 +39,7 @@ class PrimaryResult(Value):
     b: SideForm
     agents: tuple[str, ...]
     baselines_only: bool
+    rule: bool = False
     pairs: int
     unscored: int
     rate_a: float | None
@@ -73,6 +77,7 @@ def primary_of(form: PrimaryForm, run: ReadRun) -> PrimaryResult:
         b=form.b,
         agents=tuple(sorted({one.entry.agent for one in chosen})),
         baselines_only=all(one.entry.kind == "baseline" for one in chosen),
+        rule=any(side.lens == "judge" and _rater(side, run).kind == "scripted" for side in (form.a, form.b)),
         pairs=found.pairs,
         unscored=len(both) - found.pairs,
         rate_a=found.rate_a,
@@ -115,7 +120,7 @@ def _valued(
     form: PrimaryForm, side: SideForm, chosen: Iterable[Rated], run: ReadRun
 ) -> Iterator[tuple[tuple[str, ...], tuple[Rated, bool | None]]]:
     """The side's episodes by what a pair has in common, each with its value."""
-    key = _rater(side, run) if side.lens else None
+    key = _rater(side, run).key if side.lens else None
     for one in chosen:
         variant = variant_of(one.entry)
         if side.agent not in (None, one.entry.agent) or side.condition not in (None, one.entry.condition):
@@ -145,7 +150,7 @@ def _value(measure: Measure, one: Rated, key: RaterKey | None) -> bool | None:
     return {"pass": True, "fail": False}.get(one.entry.success)
 
 
-def _rater(side: SideForm, run: ReadRun) -> RaterKey:
+def _rater(side: SideForm, run: ReadRun) -> Rater:
     found = [
         rater
         for rater in raters_of(run.rated, [run.source])
@@ -159,7 +164,7 @@ def _rater(side: SideForm, run: ReadRun) -> RaterKey:
         raise ExperimentError(
             f"the lens {side.lens!r} of the primary comparison is said by several: {names}; name one by judge = NAME"
         )
-    return found[0].key
+    return found[0]
 
 
 def _judge_name(rater: Rater, run: ReadRun) -> str:

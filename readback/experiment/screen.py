@@ -71,6 +71,8 @@ def _notes(primary: PrimaryResult) -> list[str]:
     ]
     if primary.baselines_only:
         notes.append("Only baselines were played: they are scripts, and heed no prompt. Name a model in the file.")
+    if primary.rule:
+        notes.append("The judge is a rule and no model: it shows that everything works, and measures nothing else.")
     if primary.unscored:
         notes.append(f"{primary.unscored} pairs are not scored on both sides.")
     if primary.smallest_p is not None and primary.smallest_p > 0.05:

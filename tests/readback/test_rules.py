@@ -16,6 +16,7 @@ from readback.tables import screen_of
 from tests.readback import hand
 from tests.readback.command import readback
 from tests.readback.test_cli_judge import a_run
+from tests.readback.test_experiment import SMALL
 
 RULE = "scripted:overlap (a rule, no model), facts"
 
@@ -113,3 +114,13 @@ def test_a_model_is_no_rule(here: Path) -> None:
     (grid, *_) = screen_of(summary(here / "b")).grids
     assert grid.columns[-1].header == "Judge"
     assert canonical(summary(here / "b").model_dump(mode="json")).count(b'"is_rule":true') == 0
+
+
+def test_a_rule_in_the_primary_comparison_is_called_one(here: Path) -> None:
+    text = SMALL.replace('"CG"', '"pass"').replace('{ condition = "default" }', '{ lens = "grounding" }')
+    (here / "e.toml").write_text(text.replace('{ condition = "grounded" }', '{ lens = "judge" }'))
+    ended = readback("experiment", here / "e.toml", "--json")
+    assert ended.code == 0, ended.err
+    assert ended.document["primary"]["rule"]
+    assert "The judge is a rule and no model" in readback("experiment", here / "e.toml").out
+    assert "The judge is a rule and no model" in (here / "runs/small/report.html").read_text()
