@@ -59,10 +59,10 @@ class Report:
 
 
 class Draw:
-    """Draws requests. The same seed draws the same."""
+    """Draws requests from a seed, or from a generator of another's. The same seed draws the same."""
 
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
+    def __init__(self, seed: int | random.Random) -> None:
+        self.random = seed if isinstance(seed, random.Random) else random.Random(seed)
         self.ids = ["ada", "ben", "k1", "e1", "1000", "1001", "1002", "none", "a_b", "7777777"]
 
     def one(self, choices: Any) -> Any:
