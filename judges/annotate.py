@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.lines import write_whole
 from harness.runfolder import RunFolder
 from harness.task import Task
-from harness.trace import SCORED_ENDINGS, Episode
+from harness.trace import Episode
 from harness.verdict import Verdict
 from judges.judging import Instruction, Wanted, chosen_of
 from judges.labels import Label, LabelsError, read_labels, setting_of, vote_of
@@ -57,12 +57,11 @@ class Annotation:
 
         Without `out` that is a folder of its own inside the run. Raises `SheetError` where there is nothing to draw.
         """
-        endings = self.folder.endings()
-        scored = [episode for episode, ending in endings.items() if ending in SCORED_ENDINGS]
+        able = [episode for episode, is_sound in self.folder.sound().items() if is_sound]
         sheet, seen = make_sheet(
             self.folder.episodes_of,
             self._subject,
-            chosen_of(self.folder, scored, wanted),
+            chosen_of(self.folder, able, wanted),
             self.folder.verdicts(),
             self.votes.judges(),
             number=number,

@@ -20,7 +20,7 @@ from harness.interrupts import ctrl_c_sets
 from harness.limits import Budget
 from harness.runfolder import RunFolder
 from harness.task import Task
-from harness.trace import SCORED_ENDINGS, Episode
+from harness.trace import Episode
 from harness.values import digest
 from harness.verdict import Verdict
 from judges.bench import Bench, Missing, side_by_side
@@ -120,11 +120,11 @@ class Judging:
         self.folder, self.judges, self.votes = folder, tuple(judges), VoteFile(folder.path, warn)
         self._key, self._instruction = key, instruction
         self._tasks = {task.id: task for task in folder.tasks()}
-        endings = folder.endings()
-        self.order = list(endings)
-        scored = [episode for episode, ending in endings.items() if ending in SCORED_ENDINGS]
-        self.unfinished = len(endings) - len(scored)
-        self.chosen = chosen_of(folder, scored, wanted or Wanted())
+        sound = folder.sound()
+        self.order = list(sound)
+        able = [episode for episode, is_sound in sound.items() if is_sound]
+        self.unfinished = len(sound) - len(able)
+        self.chosen = chosen_of(folder, able, wanted or Wanted())
         self.rows = list(self._survey())
 
     def missing(self) -> Iterator[list[Missing]]:

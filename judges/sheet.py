@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.trace import SCORED_ENDINGS, Episode
+from harness.trace import Episode
 from harness.values import Value, digest
 from harness.verdict import Verdict
 from judges.judge import CHARACTERS, View
@@ -175,7 +175,7 @@ def make_sheet(
     """
     able: list[str] = []
     for episode in episodes(set(chosen)):
-        one = subject(episode) if episode.ending in SCORED_ENDINGS else None
+        one = subject(episode) if episode.sound else None
         silent = one is None or (one.says_nothing if rubric == "predicate" else one.claims_nothing)
         if one is not None and not silent and view_of(one, trace=trace) is not None:
             able.append(episode.id)

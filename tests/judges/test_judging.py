@@ -18,6 +18,7 @@ from harness.models.exchange import Exchange
 from harness.models.model import NoReplyError, Reply
 from harness.prices import Price
 from harness.runfolder import RunFolder
+from harness.trace import SelfCheck
 from harness.verdict import Verdict
 from judges.estimate import estimate
 from judges.judge import Judge
@@ -183,6 +184,16 @@ def test_an_episode_that_ended_unscored_is_not_judged(tmp_path: Path, ending: An
     judge = judge_of(always(said()))
     with run(tmp_path / "r", [episode(1), episode(2, ending=ending)]) as folder:
         judging = Judging(folder, [judge], key=KEY)
+        judging.judge()
+        assert outcomes(folder) == {"1": "pass"}
+    assert judging.unfinished == 1
+
+
+@pytest.mark.parametrize("check", [SelfCheck(agrees=False), SelfCheck(agrees=True, foreign=("Patient/p1",))])
+def test_an_episode_whose_self_check_failed_is_not_judged(tmp_path: Path, check: SelfCheck) -> None:
+    """It is played again under the same name, and the verdict would be about another trace."""
+    with run(tmp_path / "r", [episode(1, self_check=SelfCheck(agrees=True)), episode(2, self_check=check)]) as folder:
+        judging = Judging(folder, [judge_of(always(said()))], key=KEY)
         judging.judge()
         assert outcomes(folder) == {"1": "pass"}
     assert judging.unfinished == 1
