@@ -7,12 +7,15 @@ from typing import Any
 
 from grounding.answer import answer_of
 from grounding.cache import Cache
-from grounding.claims import Policy
+from grounding.claims import Policy, Support
 from grounding.predicate import UNGROUNDED, Judged, kappa_ground
 from harness.trace import Episode
 from harness.verdict import Clause, Evidence, Verdict
 
 LENS = "grounding"
+
+OPERANDS = 100
+"""Operands of a derived value that a clause names; all of them stand in the grounding document."""
 
 
 def judge_grounding(
@@ -54,10 +57,21 @@ def _clause(entity: Judged) -> Clause:
 
 
 def _actual(entity: Judged) -> str | None:
-    """How it was seen: `defined at 120`, or a rule with the calls of its operands."""
+    """How it was seen: `defined at 120`, or the rule, all its operands and their calls."""
     if not entity.support:
         return "not seen" if entity.outcome == "fail" else None
     first = entity.support[0]
     if first.rule is not None:
-        return f"{first.rule} of calls {', '.join(str(support.call) for support in entity.support)}"
+        return _derived(first.rule, entity.support)
     return first.how if first.span is None else f"{first.how} at {first.span[0]}"
+
+
+def _derived(rule: str, operands: Sequence[Support]) -> str:
+    """`mean from Observation/a, Observation/b (calls 2, 3)`."""
+    calls = list(dict.fromkeys(str(operand.call) for operand in operands))
+    told = f"call{'s' * (len(calls) > 1)} {', '.join(calls)}"
+    places = list(dict.fromkeys(operand.resource for operand in operands if operand.resource))
+    if not places:
+        return f"{rule} from {told}"
+    more = f" and {len(places) - OPERANDS} more" if len(places) > OPERANDS else ""
+    return f"{rule} from {', '.join(places[:OPERANDS])}{more} ({told})"

@@ -43,5 +43,5 @@ def gather(sources: Sequence[Source], *, known: Mapping[str, Summary] | None = N
 
 def _summary(run: ReadRun) -> Summary:
     stored = run.source.stored
-    nulls = null_rates_of(stored.tasks(), stored.episodes()) if run.source.suite == "repoqa" else {}
+    nulls = null_rates_of(stored.tasks(), stored.episodes())
     return summary_of_ledger(stored.about, run.ledger, run=run.source.run, nulls=nulls)

@@ -9,7 +9,8 @@ from ehr.verify.units import is_ucum
 # Only spellings that can mean nothing else.
 SPELLINGS: Mapping[str, str] = {
     "mmhg": "mm[Hg]", "mm hg": "mm[Hg]", "millimeters of mercury": "mm[Hg]", "°c": "Cel", "c": "Cel",
-    "celsius": "Cel", "degc": "Cel", "deg c": "Cel", "degrees c": "Cel", "degrees celsius": "Cel", "° c": "Cel", "cel": "Cel",
+    "celsius": "Cel", "degc": "Cel", "deg c": "Cel", "degrees c": "Cel", "degrees celsius": "Cel", "° c": "Cel",
+    "cel": "Cel",
     "°f": "[degF]", "f": "[degF]", "fahrenheit": "[degF]", "degf": "[degF]", "deg f": "[degF]",
     "degrees f": "[degF]", "degrees fahrenheit": "[degF]", "° f": "[degF]", "bpm": "/min", "beats/min": "/min",
     "beats/minute": "/min", "beats per minute": "/min", "/minute": "/min", "breaths/min": "/min",

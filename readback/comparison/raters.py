@@ -29,7 +29,7 @@ class Rater:
 
 
 _ABOUT = {
-    "grounding": "every entity of the answer was seen in what the agent read",
+    "grounding": "every entity or value of the answer was seen in what the agent read",
     "state": "what changed on the server, read back, is what should have changed and nothing else",
     "message": "the old way: what was sent and said, whatever was stored",
     "answer": "the answer against the expected one",
@@ -85,9 +85,11 @@ def _rater(key: RaterKey, is_rule: bool, setting: JudgeSetting | None) -> Rater:
 
 
 def _policy(config: str) -> str | None:
+    from ehr.verify.claims import CLINICAL
     from grounding import POLICIES
 
-    return next((policy.name for policy in POLICIES.values() if policy.digest == config), None)
+    names = {policy.digest: policy.name for policy in POLICIES.values()} | {CLINICAL.digest: CLINICAL.name}
+    return names.get(config)
 
 
 def _short(config: str) -> str:

@@ -2,8 +2,8 @@
 
 Compared are, within each variant, the conditions of one agent (a prompt against `default`), and the agents under one
 condition. Baselines are reference rows and are never compared: beating one is no finding, and every further comparison
-makes Holm's adjustment of the others harder. Conditions of one agent are compared in success and, where questions are
-about repositories, in how much is grounded (see `grounded.py`).
+makes Holm's adjustment of the others harder. Conditions of one agent are compared in success, and in how much is
+grounded where answers are judged by that (see `grounded.py`).
 """
 
 from __future__ import annotations
@@ -28,9 +28,12 @@ def comparisons_of(rows: Mapping[Key, Sequence[Entry]], cluster: str) -> tuple[C
     chosen = [(a, b) for a, b in combinations(measured, 2) if a[2] == b[2] and (a[0] == b[0] or a[1] == b[1])]
     chosen.sort(key=lambda pair: (measured.index(pair[0]), pair[0][0] != pair[1][0], measured.index(pair[1])))
     found = _of_measure("success", _success, [(rows[a], rows[b]) for a, b in chosen], cluster)
-    prompts = [(rows[a], rows[b]) for a, b in chosen if a[0] == b[0] and has_quadrants(rows[a][0])]
+    prompts = [(rows[a], rows[b]) for a, b in chosen if a[0] == b[0]]
+    asked = [(a, b) for a, b in prompts if has_quadrants(a[0])]
     for name, value in MEASURES.items():
-        found += _of_measure(name, value, prompts, cluster)
+        found += _of_measure(name, value, asked, cluster)
+    stated = [(a, b) for a, b in prompts if not has_quadrants(a[0]) and _has_grounding(a) and _has_grounding(b)]
+    found += _of_measure("grounded_answered", MEASURES["grounded_answered"], stated, cluster)
     return tuple(found)
 
 
@@ -65,6 +68,10 @@ def validation_differences(rows: Mapping[Key, Sequence[Entry]]) -> tuple[Validat
             )
         )
     return tuple(found)
+
+
+def _has_grounding(entries: Sequence[Entry]) -> bool:
+    return any(entry.of("grounding") is not None for entry in entries)
 
 
 def _success(entry: Entry) -> bool | None:

@@ -9,6 +9,7 @@ Counting rules:
 - `grounded` pairs, over all episodes scored on both sides, whether an answer is grounded or names nothing, so a prompt
   can raise it by refusals alone; `grounded_answered` pairs only those that name something on both sides; `CG` pairs
   right and grounded, which no refusal can raise.
+- On a suite without quadrants there is `grounded_answered` alone: by the lens `grounding`, whatever the answer is.
 - `counterfactual` pairs the success of one task on the original with that on the renamed tree; known repositories
   against those that no model can know, whose change is what renaming alone does to the difficulty.
 """
@@ -66,10 +67,18 @@ def cell_of(entry: Entry) -> str:
 
 MEASURES: Mapping[str, Callable[[Entry], bool | None]] = {
     "grounded": lambda entry: _of_cell(entry, {"CG", "IG", "refusal", "vacuous"}, {"CU", "IU"}),
-    "grounded_answered": lambda entry: _of_cell(entry, {"CG", "IG"}, {"CU", "IU"}),
+    "grounded_answered": lambda entry: grounded_answer(entry),
     "CG": lambda entry: _of_cell(entry, {"CG"}, {"CU", "IG", "IU", "refusal", "vacuous"}),
 }
 """What two conditions are compared in beside success: an entry's value, None where it has none."""
+
+
+def grounded_answer(entry: Entry) -> bool | None:
+    """Whether an answer that claims something is grounded; None where it claims nothing or nobody can say."""
+    if has_quadrants(entry):
+        return _of_cell(entry, {"CG", "IG"}, {"CU", "IU"})
+    said = entry.of("grounding")
+    return {"pass": True, "fail": False}.get(said.outcome) if said is not None else None
 
 
 def counterfactual_differences(rows: Mapping[Key, Sequence[Entry]]) -> tuple[CounterfactualDifference, ...]:

@@ -1,20 +1,24 @@
 """The null beside each grounded rate: the same answers against traces that answered other questions.
 
-Only where questions are about repositories. Of each trace no more is kept than the reads that can support an answer;
-equal results are kept once, so that memory grows with what was read, not with how often.
+Answers belong together by repository, or by the template of a chart's task; the other question is another task (of
+twins, which are asked in the same words, another pair). Of each trace no more is kept than what can support an answer:
+of repositories the reads, equal ones once; of charts the values that they showed.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.runfolder import RunFolder
 from harness.task import Task
 from harness.trace import Call, Episode
 from harness.values import canonical
+
+if TYPE_CHECKING:
+    from grounding import Answered
 
 READS = frozenset({"read_file"})
 """The tools whose results can support an answer about a repository."""
@@ -32,34 +36,73 @@ class _Trace:
 
 
 def null_rates(folder: RunFolder) -> dict[Key, float | None]:
-    """The null rate of each row (agent, condition, variant as canonical JSON) of a run over repositories."""
+    """The null rate of each row (agent, condition, variant as canonical JSON) of a run."""
     return null_rates_of(folder.tasks(), folder.episodes())
 
 
 def null_rates_of(tasks: Iterable[Task], episodes: Iterable[Episode]) -> dict[Key, float | None]:
-    """The null rates of these episodes; an episode of an unknown task takes no part."""
-    from grounding import PAPER, Answered, answer_of, null_rate
+    """The null rates of these episodes, which are of one suite; one of an unknown task takes no part.
 
+    Of a suite whose answers are not judged by what was seen, there are none.
+    """
     known = {task.id: task for task in tasks}
+    suites = {task.suite for task in known.values()}
+    if "ehr" in suites:
+        return _of_charts(known, episodes)
+    return _of_repositories(known, episodes) if "repoqa" in suites else {}
+
+
+def _of_repositories(known: Mapping[str, Task], episodes: Iterable[Episode]) -> dict[Key, float | None]:
+    from grounding import PAPER, Answered, answer_of
+
     shared: dict[bytes, Call] = {}
-    rows: dict[Key, list[Any]] = defaultdict(list)
+
+    def answered(task: Task, episode: Episode) -> Answered:
+        return Answered(
+            id=episode.id,
+            group=task.cluster or task.template,
+            question=task.id,
+            trace=_Trace(tuple(_once(call, shared) for call in episode.calls if call.name in READS), episode.loss),
+            answer=answer_of(episode),
+            given=_given(task, episode.variant),
+        )
+
+    return _rates(_rows(known, episodes, answered), PAPER)
+
+
+def _of_charts(known: Mapping[str, Task], episodes: Iterable[Episode]) -> dict[Key, float | None]:
+    from ehr.verify.claims import CLINICAL, shown_by, told
+    from grounding import Answered, answer_of
+
+    def answered(task: Task, episode: Episode) -> Answered:
+        return Answered(
+            id=episode.id,
+            group=task.template,
+            question=min(task.id, task.twin or task.id),
+            trace=shown_by(task, episode),
+            answer=answer_of(episode),
+            given=told(task),
+        )
+
+    return _rates(_rows(known, episodes, answered), CLINICAL)
+
+
+def _rows(
+    known: Mapping[str, Task], episodes: Iterable[Episode], answered: Callable[[Task, Episode], Answered]
+) -> dict[Key, list[Answered]]:  # fmt: skip
+    rows: dict[Key, list[Answered]] = defaultdict(list)
     for episode in episodes:
         task = known.get(episode.task)
-        if task is None or not episode.scored:
-            continue
-        calls = tuple(_once(call, shared) for call in episode.calls if call.name in READS)
-        key = (episode.agent, episode.condition, canonical(episode.variant).decode())
-        rows[key].append(
-            Answered(
-                id=episode.id,
-                group=task.cluster or task.template,
-                question=task.id,
-                trace=_Trace(calls, episode.loss),
-                answer=answer_of(episode),
-                given=_given(task, episode.variant),
-            )
-        )
-    return {key: null_rate(answered, PAPER, partners=PARTNERS).rate for key, answered in rows.items()}
+        if task is not None and episode.scored:
+            key = (episode.agent, episode.condition, canonical(episode.variant).decode())
+            rows[key].append(answered(task, episode))
+    return rows
+
+
+def _rates(rows: Mapping[Key, Sequence[Answered]], policy: Any) -> dict[Key, float | None]:
+    from grounding import null_rate
+
+    return {key: null_rate(answered, policy, partners=PARTNERS).rate for key, answered in rows.items()}
 
 
 def _once(call: Call, shared: dict[bytes, Call]) -> Call:

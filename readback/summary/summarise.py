@@ -39,7 +39,7 @@ def summarise(
 
 def summary_of(folder: RunFolder) -> Summary:
     """The summary of a stored run."""
-    nulls = null_rates(folder) if folder.about.get("suite") == "repoqa" else {}
+    nulls = null_rates(folder)
     ledger = read_ledger(folder.tasks(), folder.episodes(), folder.verdicts())
     return summary_of_ledger(folder.about, ledger, run=str(folder.path), nulls=nulls)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-from readback.summary.document import Comparison, Rate, Row, Side, Summary
+from readback.summary.document import Comparison, LensRate, Rate, Row, Side, Summary
 from readback.tables.grid import Column, Grid, Screen
 from readback.tables.repositories import counterfactual_grid, quadrant_grids
 from readback.tables.words import (
@@ -51,6 +51,8 @@ def screen_of(summary: Summary, *, labels: int = 2) -> Screen:
         grids += quadrant_grids(rows, suffix) or [_success(rows, suffix, judges), _conduct(rows, suffix, labels)]
         if any(row.message_state for row in rows):
             grids.append(_message_against_state(rows, suffix))
+        if any("grounding" in row.lenses and row.quadrants is None for row in rows):
+            grids.append(_grounded(rows, suffix))
         spent = [row for row in rows if row.kind != "baseline" or row.endings.keys() != {"finished"}]
         if spent:
             grids.append(_course(spent, suffix))
@@ -111,8 +113,8 @@ def _grid(title: str, rows: Sequence[Row], cells: Sequence[tuple[Column, Cell]],
 
 
 def _success(rows: Sequence[Row], suffix: str, judges: int) -> Grid:
-    # The message lens has a grid of its own, and several judges have theirs in the comparison.
-    named = ("state", "answer", "grounding", *(["judge"] if judges == 1 else []))
+    # The lenses message and grounding have grids of their own, and several judges have theirs in the comparison.
+    named = ("state", "answer", *(["judge"] if judges == 1 else []))
     lenses = [lens for lens in named if any(lens in row.lenses for row in rows)]
     rule = " (a rule)" if any(row.lenses["judge"].is_rule for row in rows if "judge" in row.lenses) else ""
     cells: list[tuple[Column, Cell]] = [
@@ -188,6 +190,26 @@ def _message_against_state(rows: Sequence[Row], suffix: str) -> Grid:
         cells,
         ("Message only: a grader of messages would have passed it, and the record says otherwise.",),
     )
+
+
+def _grounded(rows: Sequence[Row], suffix: str) -> Grid:
+    def cell(say: Callable[[LensRate], str]) -> Cell:
+        return lambda row: say(row.lenses["grounding"]) if "grounding" in row.lenses else NONE
+
+    cells: list[tuple[Column, Cell]] = [
+        (Column("Grounded"), cell(lambda rate: percent(rate.rate, 1))),
+        (Column("95 %"), cell(lambda rate: interval(rate.ci95))),
+        (Column("clustered"), cell(lambda rate: interval(rate.ci95_cluster))),
+        (Column("Null"), cell(lambda rate: percent(rate.null_rate, 1))),
+        (Column("Of"), cell(lambda rate: str(rate.scored))),
+        (Column("Nothing claimed"), cell(lambda rate: str(rate.vacuous))),
+        (Column("Unscored", keep=1), cell(lambda rate: str(rate.unscored))),
+    ]
+    notes = (
+        "Grounded: of the answers that state a value (Of), those of which every value was shown by a tool. Null: the"
+        " same answers against what other tasks' tools showed.",
+    )
+    return _grid(f"What answers state against what tools showed{suffix}, in % and episodes", rows, cells, notes)
 
 
 def _comparisons(comparisons: Sequence[Comparison]) -> Grid:

@@ -16,7 +16,7 @@ Rules for counting (each module has its own in full):
 
 from ehr.verify.claims.claim import ClinicalClaim, claims_of
 from ehr.verify.claims.evidence import ClinicalEvidence, evidence_of
-from ehr.verify.claims.policy import CLINICAL, ClinicalPolicy, judge_claims, told
+from ehr.verify.claims.policy import CLINICAL, ClinicalPolicy, judge_claims, shown_by, told
 from ehr.verify.claims.readings import Reading
 
 __all__ = [
@@ -28,5 +28,6 @@ __all__ = [
     "claims_of",
     "evidence_of",
     "judge_claims",
+    "shown_by",
     "told",
 ]

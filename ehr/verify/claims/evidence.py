@@ -90,8 +90,19 @@ def _together(found: Sequence[Meant]) -> Meant | None:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ShownTrace:
+    """A trace that has been read already: what it showed is kept, its calls are not. A `grounding.claims.Trace`."""
+
+    evidence: ClinicalEvidence
+    calls: tuple[Call, ...] = ()
+    loss: tuple[str, ...] = ()
+
+
 def evidence_of(trace: Trace, asked: Asked) -> ClinicalEvidence:
     """Read a trace. Never raises for what a tool or an agent wrote."""
+    if isinstance(trace, ShownTrace):
+        return trace.evidence
     showing, hidden = Showing(), Hidden()
     doubts = list(lost_evidence(trace.loss))
     pages: dict[str, int] = {}

@@ -12,7 +12,7 @@ from ehr.verify.claims.asked import NOW, asked_in
 from ehr.verify.claims.claim import ClinicalClaim, claims_of
 from ehr.verify.claims.concepts import digest_of_concepts
 from ehr.verify.claims.equal import CUSTOMARY, WORTH
-from ehr.verify.claims.evidence import ClinicalEvidence, evidence_of
+from ehr.verify.claims.evidence import ClinicalEvidence, ShownTrace, evidence_of
 from ehr.verify.claims.support import find
 from grounding.answer import Answer
 from grounding.cache import Cache
@@ -65,6 +65,11 @@ CLINICAL = ClinicalPolicy()
 def judge_claims(task: Task, episode: Episode) -> Verdict:
     """The verdict of the `grounding` lens on an episode of the suite."""
     return judge_grounding(episode, CLINICAL, given=told(task))
+
+
+def shown_by(task: Task, episode: Episode) -> ShownTrace:
+    """What an episode's trace showed, for whoever judges other answers against it: small, and read once."""
+    return ShownTrace(evidence_of(episode, asked_in(told(task))))
 
 
 def told(task: Task) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from ehr.verify.claims.series import derived
 from grounding.claims import Finding, Support
 
 PLACES = 20
-"""Readings that are named for one value at most; of a derived one, every operand is named."""
+"""Readings that are named for one value as it stands at most; of a derived one, every operand is named."""
 
 _ORDER: tuple[Rule, ...] = ("mean", "minimum", "maximum", "difference")
 
@@ -46,11 +46,8 @@ def find(claim: ClinicalClaim, evidence: ClinicalEvidence) -> Finding:
     if supports and meant is None:
         return Finding(outcome="unscored", why="what was measured is not said in words that are known")
     if supports:
-        return Finding(outcome="pass", support=tuple(supports[:MOST_OPERANDS]))
+        return Finding(outcome="pass", support=tuple(supports))
     return Finding(outcome="fail", why=_why(claim, evidence, readings, meant))
-
-
-MOST_OPERANDS = 5_000
 
 
 def _supports(claim: ClinicalClaim, readings: Sequence[Reading]) -> list[Support]:
@@ -58,7 +55,7 @@ def _supports(claim: ClinicalClaim, readings: Sequence[Reading]) -> list[Support
         direct = list(_direct(claim, readings))
         if direct:
             best = min(direct, key=lambda each: _RANK[each.rule])
-            return [best, *(each for each in direct if each is not best)][:PLACES]
+            return [best] if best.rule else [each for each in direct if each.rule is None][:PLACES]
     for rule in _ORDER:
         if rule in claim.rules:
             operands = derived(claim, rule, readings)
