@@ -6,6 +6,7 @@ Readers keep the places of lines in memory, not the lines, so a file of any size
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,8 +131,11 @@ class LineFile:
 
 
 def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write a file so that a reader finds the old one or the new one, never a part, also after a power cut."""
-    temporary = path.with_name(path.name + ".tmp")
+    """Write a file so that a reader finds the old one or the new one, never a part, also after a power cut.
+
+    Of several that write it at once, the last one has it.
+    """
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         with temporary.open("wb") as file:
             for chunk in chunks:
@@ -147,6 +151,11 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
         os.fsync(directory)
     finally:
         os.close(directory)
+
+
+def parts_of(path: Path) -> list[Path]:
+    """What those that were killed while they wrote this file whole have left beside it."""
+    return list(path.parent.glob(f"{path.name}.*.tmp"))
 
 
 def _lines(file: IO[bytes], end: int) -> Iterator[tuple[Place, bytes]]:

@@ -30,7 +30,7 @@ from typing import IO, Any, Self, TypeVar
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from harness.lines import BrokenLineError, Key, LineFile, Place, write_whole
+from harness.lines import BrokenLineError, Key, LineFile, Place, parts_of, write_whole
 from harness.task import Task
 from harness.trace import UNSCORED_ENDINGS, Episode
 from harness.values import Value
@@ -112,7 +112,8 @@ class RunFolder:
             folder = cls(Path(path), about, _locked(Path(path)), warn)
             try:
                 for name in (_RUN, _TASKS, _EPISODES, _VERDICTS):
-                    (folder.path / f"{name}.tmp").unlink(missing_ok=True)
+                    for part in parts_of(folder.path / name):
+                        part.unlink(missing_ok=True)
                 if not (folder.path / _VERDICTS).exists():
                     warn(f"{str(folder.path / _VERDICTS)!r} was not there: all episodes are to be judged again")
                     (folder.path / _VERDICTS).touch()
@@ -275,8 +276,11 @@ def _value(kind: type[V], line: bytes, path: Path) -> V:
 
 def _is_free(path: Path) -> bool:
     """Whether a run may be made here: an empty folder, or one whose maker died before `run.json` was written."""
-    ours = {_TASKS, _EPISODES, _VERDICTS, _LOCK, f"{_TASKS}.tmp", f"{_RUN}.tmp"}
-    return path.is_dir() and all(entry.name in ours for entry in path.iterdir())
+    if not path.is_dir():
+        return False
+    files = [path / name for name in (_RUN, _TASKS, _EPISODES, _VERDICTS)]
+    ours = {path / _LOCK, *files[1:], *(part for file in files for part in parts_of(file))}
+    return ours.issuperset(path.iterdir())
 
 
 def _read_about(path: Path) -> dict[str, Any]:

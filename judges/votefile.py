@@ -19,7 +19,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from harness.lines import BrokenLineError, Key, KeyOf, LineFile, Place
+from harness.lines import BrokenLineError, Key, KeyOf, LineFile, Place, parts_of
 from harness.values import Value
 from judges.sheet import Sheet
 from judges.vote import JudgeSetting, Vote
@@ -46,7 +46,8 @@ class VoteFile:
         for file in (self._votes, self._judges, self._sheets):
             if file.path.exists():
                 with _explained(file.path, "written"):
-                    file.path.with_name(f"{file.path.name}.tmp").unlink(missing_ok=True)
+                    for part in parts_of(file.path):
+                        part.unlink(missing_ok=True)
                     file.mend()
 
     def judges(self) -> dict[str, JudgeSetting]:

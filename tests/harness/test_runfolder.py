@@ -9,11 +9,13 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.lines import write_whole
 from harness.runfolder import RunFolder, RunFolderError, RunFolderWarning
 from harness.task import Task
 from harness.trace import Episode
@@ -241,10 +243,23 @@ def test_nothing_is_overwritten(tmp_path: Path, folder: RunFolder) -> None:
 
 def test_a_folder_whose_maker_died_at_once_is_free(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    for name in ("tasks.jsonl", "run.json.tmp", ".lock"):
+    for name in ("tasks.jsonl", "run.json.0a1b2c3d.tmp", ".lock"):
         (tmp_path / "run" / name).write_text("half")
     with RunFolder.create(tmp_path / "run", {}, TASKS) as folder:
         assert folder.tasks() == TASKS
+    with RunFolder.append(tmp_path / "run"):
+        assert not list((tmp_path / "run").glob("*.tmp"))
+
+
+def test_a_file_that_several_write_at_once_is_one_of_theirs(tmp_path: Path) -> None:
+    def write(number: int) -> None:
+        write_whole(tmp_path / "page", (bytes([65 + number]) * 1000 for _ in range(100)))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(24)))
+    content = (tmp_path / "page").read_bytes()
+    assert (len(content), len(set(content))) == (100_000, 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["page"]
 
 
 def test_two_writers_never_share_a_folder(folder: RunFolder) -> None:
