@@ -21,7 +21,7 @@ from __future__ import annotations
 import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,10 +29,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from ehr.client import parsed
 from ehr.faults import known_fault
 from harness.agent import Briefing, Played
+from harness.crew import judged
+from harness.faults import traceback_of
 from harness.finish import read_finish
 from harness.functions import ArgumentsError
 from harness.plain import json_bytes, shown
-from harness.suite import episode_of
+from harness.suite import WorldEvidence, episode_of
 from harness.trace import Call, CallStatus, Episode, episode_id
 from harness.values import Value, canonical, digest
 from harness.verdict import Verdict
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     from ehr.tasks.suite import EhrSuite
     from ehr.world import ChartWorld
     from harness.runfolder import RunFolder
-    from harness.suite import WorldEvidence
     from harness.task import Task
 
 LIFETIME = timedelta(hours=1)
@@ -166,7 +167,7 @@ class Sessions:
         self._beside: set[bytes] = set()
         for episode in folder.episodes():
             key = _key(episode.task, episode.agent, episode.condition, episode.variant)
-            self._played[key] += episode.scored
+            self._played[key] += episode.sound
             self._beside |= {key} if episode.agent_kind == "baseline" else set()
         tools = suite.tools(suite.tasks[0], {})
         self._tools = tuple({"name": t.name, "description": t.description, "parameters": t.parameters} for t in tools)
@@ -327,19 +328,18 @@ class Sessions:
     # ---- episodes
 
     def _concluded(self, session: _Session, played: Played) -> tuple[Episode, list[Verdict]]:
-        calls = tuple(_calls(session))
-        evidence = session.world.evidence()
+        """The episode and its verdicts, stored."""
+        played, evidence = _with_evidence(session.world, replace(played, calls=tuple(_calls(session))))
         ended = _instant(self._now())
         with self._writing:
             key = _key(session.task.id, session.agent, session.condition, session.variant)
             episode = self._episode(
-                session, session.agent, "session", {"session": session.agent}, self._played[key],
-                Played(played.ending, played.claim, played.answer, played.note, calls, error=played.error), evidence,
+                session, session.agent, "session", {"session": session.agent}, self._played[key], played, evidence,
                 _instant(session.started), ended,
             )  # fmt: skip
             episode, verdicts = self._judged(session.task, episode)
             self.folder.store([(episode, verdicts), *self._baselines_beside(session)])
-            self._played[key] += episode.scored
+            self._played[key] += episode.sound
         return episode, verdicts
 
     def _baselines_beside(self, session: _Session) -> Iterator[tuple[Episode, list[Verdict]]]:
@@ -354,8 +354,9 @@ class Sessions:
                     session.task.instruction, self.suite.conditions[session.condition], session.task.clock
                 )
                 played = self.suite.baseline(name, session.task).play(briefing, world.tools, repeat=0)
+                played, evidence = _with_evidence(world, played)
                 episode = self._episode(
-                    session, name, "baseline", {"baseline": name}, 0, played, world.evidence(), started,
+                    session, name, "baseline", {"baseline": name}, 0, played, evidence, started,
                     _instant(self._now()),
                 )  # fmt: skip
             finally:
@@ -364,9 +365,13 @@ class Sessions:
             self._beside.add(key)
 
     def _judged(self, task: Task, episode: Episode) -> tuple[Episode, list[Verdict]]:
-        """The episode as it will be read back from its file, and what the lenses say of that."""
+        """The episode as it will be read back from its file, and what the lenses say of that.
+
+        A judge that fails is no verdict: `readback score` judges again.
+        """
         stored = Episode.read(episode.line())
-        return stored, self.suite.judge(task, stored)
+        verdicts, _ = judged(self.suite.judge, {task.id: task}, stored)
+        return stored, verdicts
 
     def _episode(
         self,
@@ -404,6 +409,14 @@ class Sessions:
             started=started,
             ended=ended,
         )
+
+
+def _with_evidence(world: ChartWorld, played: Played) -> tuple[Played, WorldEvidence]:
+    """What was played and what the world says of it. A world that fails is a fault of ours, and no reason to stop."""
+    try:
+        return played, world.evidence()
+    except Exception as fault:
+        return Played("harness_error", calls=played.calls, error=traceback_of(fault)), WorldEvidence()
 
 
 def _calls(session: _Session) -> Iterator[Call]:
