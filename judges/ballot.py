@@ -88,7 +88,7 @@ def flags_of(ballot: Ballot, *, answer: str, positions: Collection[int]) -> tupl
     raised = {
         "TEXT_CONTRADICTS": text_contradicts(ballot.said, ballot.reason),
         "NO_CLAIM_NAMED": ballot.said == "not_supported" and not ballot.failed,
-        "CLAIM_NOT_IN_ANSWER": any(normal(claim) not in said for claim in ballot.failed),
+        "CLAIM_NOT_IN_ANSWER": any(not normal(claim) or normal(claim) not in said for claim in ballot.failed),
         "UNKNOWN_CALL": any(call not in positions for call in ballot.calls),
     }
     return tuple(flag for flag in FLAGS if raised[flag])
@@ -108,12 +108,20 @@ _FOR = re.compile(
     r"|\b(?:fully|entirely|completely) supported\b|\bno (?:claim|entity) (?:is|was|fails)\b",
     re.I,
 )
+_ALONE = re.compile(
+    r"\W*(?:(?:it|this|that|the (?:answer|claim)|all(?: of it)?|every claim|all claims) (?:is|are) )?"
+    r"(?:fully |entirely |completely |clearly )?(?P<said>not[_ ]supported|unsupported|supported|no[_ ]claim)\W*",
+    re.I,
+)
+"""A reason that is a verdict and nothing else."""
 _CONCLUSION = re.compile(r"\bverdict\s*(?:is|:|=)\s*[\"'`*]*(not[_ ]supported|supported|no[_ ]claim)\b", re.I)
 
 
 def text_contradicts(said: Said, reason: str) -> bool:
     """Whether the words of `reason` speak for another verdict than `said`, as far as English phrases tell."""
     concluded = {found.lower().replace(" ", "_") for found in _CONCLUSION.findall(reason)}
+    if alone := _ALONE.fullmatch(reason):
+        concluded.add(alone["said"].lower().replace(" ", "_").replace("unsupported", "not_supported"))
     if concluded and concluded != {said}:
         return True
     sentences = [sentence for sentence in re.split(r"(?<=[.;!?])\s+|\n+", reason) if sentence.strip()]

@@ -111,6 +111,13 @@ def test_what_is_kept_is_bounded() -> None:
         ("not_supported", "I read it all. All claims are fully supported."),
         ("not_supported", "verdict is `supported`"),
         ("no_claim", "The verdict: supported."),
+        ("not_supported", "supported"),
+        ("not_supported", "Supported."),
+        ("no_claim", "Fully supported"),
+        ("no_claim", "All claims are supported."),
+        ("supported", "not_supported"),
+        ("supported", '"Unsupported"'),
+        ("no_claim", "It is not supported!"),
     ],
 )
 def test_words_that_speak_for_another_verdict_are_a_contradiction(verdict: Said, reason: str) -> None:
@@ -130,6 +137,10 @@ def test_words_that_speak_for_another_verdict_are_a_contradiction(verdict: Said,
         ("not_supported", "No call read that file. Verdict: not supported"),
         ("not_supported", ""),
         ("no_claim", "It refuses to answer, and nothing is claimed."),
+        ("no_claim", "no claim"),
+        ("supported", "Fully supported."),
+        ("not_supported", "unsupported"),
+        ("not_supported", "Not supported."),
     ],
 )
 def test_words_that_speak_for_the_verdict_are_none(verdict: Said, reason: str) -> None:
@@ -145,6 +156,7 @@ def test_flags_say_what_should_be_looked_at_and_nothing_else() -> None:
     assert flags("supported") == ()
     assert flags("not_supported", ("src/parser.py", "Line  12", "done")) == ()
     assert flags("not_supported", ("src/other.py",)) == ("CLAIM_NOT_IN_ANSWER",)
+    assert flags("not_supported", ("...",)) == ("CLAIM_NOT_IN_ANSWER",), "a claim that is no word is in no answer"
     assert flags("not_supported") == ("NO_CLAIM_NAMED",)
     assert flags("supported", calls=(1, 3)) == ("UNKNOWN_CALL",)
     assert flags("supported", calls=(3,), reason="It is not supported.") == ("TEXT_CONTRADICTS", "UNKNOWN_CALL")
