@@ -83,7 +83,7 @@ def _show(closed: dict[str, Any]) -> None:
     result(f"{closed['task']}: {words[closed['success']]}")
     for verdict in closed["verdicts"]:
         more = [*verdict["labels"], *verdict["notes"], *([verdict["reason"]] if verdict["reason"] else [])]
-        result(visible(f"  {verdict['lens']:<8} {verdict['outcome']:<8} {', '.join(more)}".rstrip()))
+        result(visible(f"  {verdict['lens']:<9} {verdict['outcome']:<8} {', '.join(more)}".rstrip()))
         for clause in verdict["clauses"]:
             if clause["outcome"] == "fail":
                 result(visible(f"    {clause['name']}: {clause['label'] or 'fails'} ({clause['actual'] or 'nothing'})"))

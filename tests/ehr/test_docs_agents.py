@@ -71,7 +71,8 @@ def test_python_over_http(server: tuple[str, RunFolder], tmp_path: Path) -> None
     address, folder = server
     said = ran([sys.executable, "-c", block("python", "from-python")], tmp_path, READBACK_SERVER=address)
     assert "patients" in said
-    assert "False [('state', 'pass', []), ('answer', 'fail', ['NO_ANSWER']), ('message', 'pass', [])]" in said
+    assert "False [('state', 'pass', []), ('answer', 'fail', ['NO_ANSWER']), ('message', 'pass', []), " in said
+    assert "('grounding', 'vacuous', [])]" in said
     assert "from-python" in {episode.agent for episode in folder.episodes()}
 
 
