@@ -181,9 +181,9 @@ class RunFolder:
             return {key[0]: _is_sound(line, self._episodes.path) for key, line in zip(places, lines, strict=True)}
 
     def judged(self) -> set[str]:
-        """The ids that there are verdicts about."""
+        """The ids that the suite's lenses have judged; judges come apart and later, and do not count."""
         with _explained(self.path, "read"):
-            return {key[0] for key in self._verdicts.places()}
+            return {key[0] for key in self._verdicts.places() if key[1] != "judge"}
 
     def store(self, played: Sequence[tuple[Episode, Sequence[Verdict]]]) -> None:
         """Write episodes with their verdicts; they are on disk when it returns.

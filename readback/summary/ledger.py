@@ -1,7 +1,8 @@
 """A run read once, and kept as one small entry for each episode: what is left when its trace is put aside.
 
 Success is a task's own conclusion over the lenses that it requires:
-- an episode whose ending is unscored, or of which a lens says `SELF_CHECK_FAILED` or `FOREIGN_CHANGE`, is unscored;
+- an episode whose ending is unscored, whose self-check failed, or of which a lens says `SELF_CHECK_FAILED` or
+  `FOREIGN_CHANGE`, is unscored;
 - one failing required lens is a failure, even when another is unscored;
 - otherwise one unscored required lens, or one that has not judged yet, makes it unscored;
 - otherwise one vacuous required lens makes it vacuous; and only if every one passes is it a success.
@@ -127,7 +128,7 @@ def read_ledger(tasks: Iterable[Task], episodes: Iterable[Episode], verdicts: It
 
 
 def conclude(requires: tuple[str, ...], said: Iterable[Said], *, scored: bool) -> Outcome:
-    """The success of one episode, by the rules at the top of this module. `scored`: its ending lets a lens judge."""
+    """The success of one episode, by the rules at the top of this module. `scored`: it lets a lens judge."""
     if not requires:
         raise LedgerError("a task that requires no lens cannot succeed or fail; name at least one in its `requires`")
     heard = {one.lens: one for one in said}
@@ -170,7 +171,7 @@ def _read_verdicts(
 
 def _entry(episode: Episode, task: TaskFacts, heard: tuple[Said, ...], shared: dict[Any, Any]) -> Entry:
     """The episode's entry. `shared` holds one copy of each value that many episodes have in common."""
-    if not episode.scored or any(STANDING_ALONE.intersection(one.labels) for one in heard):
+    if not episode.sound or any(STANDING_ALONE.intersection(one.labels) for one in heard):
         heard = tuple(_unheard(one) for one in heard)
     heard = tuple(sorted(heard, key=lambda one: (one.lens, one.judge or "")))
     variant = canonical(episode.variant).decode()
@@ -184,7 +185,7 @@ def _entry(episode: Episode, task: TaskFacts, heard: tuple[Said, ...], shared: d
         repeat=episode.repeat,
         ending=episode.ending,
         claim=episode.claim,
-        success=conclude(task.requires, heard, scored=episode.scored),
+        success=conclude(task.requires, heard, scored=episode.sound),
         said=shared.setdefault(heard, heard),
         read_back=read_back(episode),
         usage=shared.setdefault(episode.usage, episode.usage),

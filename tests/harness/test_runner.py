@@ -324,6 +324,11 @@ def test_a_judge_that_fails_costs_no_episode_and_is_asked_again(tmp_path: Path) 
         "task 'tally/raise/0002', agent 'oracle': the judge failed with ZeroDivisionError('no reason') (test_runner.py"
     )
     assert len(RunFolder.open(tmp_path / "run").judged()) == 2
+    with RunFolder.append(tmp_path / "run") as folder:  # a judge comes apart, and is no verdict of the suite's
+        folder.store_verdicts(
+            [Verdict(episode=e.id, lens="judge", config="sha256:j", outcome="pass") for e in folder.episodes()]
+        )
+        assert len(folder.judged()) == 2
     report = resume(tmp_path / "run", TallySuite(3), ["oracle"])
     assert (report.played, report.judged_again) == (0, 1)
     assert len(RunFolder.open(tmp_path / "run").judged()) == 3

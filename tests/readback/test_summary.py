@@ -10,7 +10,7 @@ import pytest
 
 from harness.runfolder import RunFolder
 from harness.stats import clustered, mcnemar, paired, sign_flip, wilson
-from harness.trace import Usage
+from harness.trace import SelfCheck, Usage
 from harness.verdict import Verdict
 from readback.summary import LedgerError, Said, Summary, conclude, summarise, summary_of
 from tests.readback.hand import ABOUT, READ, VARIANT, WROTE, Run, task
@@ -212,6 +212,17 @@ def test_where_a_label_stands_alone_no_lens_counts_and_no_other_label(label: str
         assert (rate.passed, rate.fail, rate.unscored, rate.rate) == (1, 0, 1, 1.0), lens
     assert row.labels == {label: 1}
     assert row.lenses["answer"].labels == {}
+
+
+def test_an_episode_whose_self_check_failed_is_unscored_whatever_its_verdicts_say() -> None:
+    """Verdicts are written first: a process that is killed leaves those of the next play beside the old episode."""
+    for check in (SelfCheck(agrees=False), SelfCheck(agrees=True, foreign=("Patient/p1",)), SelfCheck(agrees=True)):
+        run = Run([task("dose/0001a")])
+        run.play("dose/0001a", says={"state": "pass"}, self_check=check)
+        (row,) = summary(run).rows
+        sound = check.agrees and not check.foreign
+        assert (row.success.passed, row.success.unscored) == ((1, 0) if sound else (0, 1))
+        assert row.lenses["state"].passed == row.success.passed
 
 
 def test_a_task_that_requires_nothing_is_refused() -> None:
