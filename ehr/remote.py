@@ -11,7 +11,8 @@ One episode at a time: a second `fork` waits for the first to be closed. Rules:
   because an instant is stamped when a transaction starts and seen when it ends), less those that were there already.
 - `before` is the newest version that is not the episode's; the task's setup counts as there before, and is no change.
 - A version that no answer to the episode's own requests accounts for is somebody else's (`foreign`).
-- Version numbers and lastUpdated differ after any restore; everything else is as it was, or `close` raises.
+- Version numbers and lastUpdated differ after any restore; everything else is as it was, or `close` raises. Then no
+  other episode begins before that one is undone: the next `fork` tries again, and raises as long as it cannot.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ehr.client import FhirClient, Reply, dumped
+from ehr.client import ClientError, FhirClient, Reply, dumped
 from ehr.sandbox.body import same_content
 from ehr.sandbox.http import Exchange, Request, Response
 from ehr.sandbox.state import Change, Verb
@@ -53,6 +55,7 @@ class Remote:
     def __init__(self, base: str, *, timeout: float = 60.0) -> None:
         self.base, self.timeout = base.rstrip("/"), timeout
         self._turn = threading.Lock()
+        self._left: RemoteFork | None = None
 
     @property
     def address(self) -> str:
@@ -62,7 +65,8 @@ class Remote:
     def fork(self, task: Task, *, validation: str = "hapi", fault: str | None = None) -> RemoteFork:
         """An episode on the server, once the one before it is closed. Its clock is the server's, not the task's.
 
-        Raises `RemoteError` for a validation other than `hapi`, for a fault, and where the setup is refused.
+        Raises `RemoteError` for a validation other than `hapi`, for a fault, where the setup is refused, and where an
+        episode before could not be undone and still cannot.
         """
         if fault is not None:
             raise RemoteError(f"the fault {fault!r} cannot be had on a live server; leave the fault or the server out")
@@ -71,11 +75,15 @@ class Remote:
                 f"validation {validation!r} cannot be chosen on a live server; it validates as it is set up"
             )
         self._turn.acquire()
-        try:
-            return RemoteFork(self.base, task.setup, timeout=self.timeout, closed=self._turn.release)
-        except BaseException:
-            self._turn.release()
-            raise
+        while self._left is not None:
+            self._left.close()  # lets the turn go, whatever comes of it
+            self._turn.acquire()
+        return RemoteFork(self.base, task.setup, timeout=self.timeout, closed=self._ended)
+
+    def _ended(self, left: RemoteFork | None) -> None:
+        """An episode is over; `left` is the one that could not be undone."""
+        self._left = left
+        self._turn.release()
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -103,16 +111,26 @@ class RemoteFork:
         setup: Sequence[Mapping[str, Any]] = (),
         *,
         timeout: float = 60.0,
-        closed: Callable[[], None] = lambda: None,
+        closed: Callable[[RemoteFork | None], None] = lambda left: None,
     ) -> None:
         self.base = base
         self.requests: list[Exchange] = []
         self.foreign: tuple[str, ...] = ()
         self._client = FhirClient(base, timeout=timeout)
         self._closed = closed
-        self._since, self._old = self._begin()
-        self._lay(setup)
-        self._start = frozenset(version for seen in self._history().values() for version in seen.versions)
+        self._start = frozenset[Version]()
+        try:
+            self._since, self._old = self._begin()
+        except BaseException:
+            self._end(None)
+            raise
+        try:
+            self._lay(setup)
+            self._start = frozenset(version for seen in self._history().values() for version in seen.versions)
+        except BaseException:
+            with suppress(RemoteError, ClientError):  # what went wrong first is what is said
+                self.close()
+            raise
 
     def handle(self, request: Request, *, by: str = "agent") -> Response:
         """Send the request to the server as it is, and keep it with its answer.
@@ -141,12 +159,19 @@ class RemoteFork:
         return found
 
     def close(self) -> None:
-        """Put the server back as it was before the setup, and prove it. Raises `RemoteError` where it is not."""
+        """Put the server back as it was before the setup, and prove it. Raises `RemoteError` where it is not, and
+        `ehr.client.ClientError` where the server does not answer; it may be called again then.
+        """
         try:
             self._restore()
-        finally:
-            self._client.close()
-            self._closed()
+        except BaseException:
+            self._end(self)
+            raise
+        self._end(None)
+
+    def _end(self, left: RemoteFork | None) -> None:
+        self._client.close()
+        self._closed(left)
 
     # the history
 
@@ -321,8 +346,6 @@ def _version(location: str, base: str) -> Version:
 
 def wait_until_ready(base: str, seconds: float = 120.0) -> None:
     """Return once the server answers `/metadata`. Raises `RemoteError` if it does not in that time."""
-    from ehr.client import ClientError
-
     client, deadline = FhirClient(base, timeout=10.0), time.monotonic() + seconds
     try:
         while True:

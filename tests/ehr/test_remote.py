@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -240,6 +240,49 @@ def test_a_setup_that_is_refused_leaves_nothing_and_lets_the_next_one_in(server:
     with pytest.raises(RemoteError, match="setup was refused"):
         backend.fork(wrong)
     backend.fork(TASK).close()
+    assert state(live) == {}
+
+
+class Failing:
+    """A server that does not do what `when` says, and does all else."""
+
+    def __init__(self, live: Fork, when: Callable[[Request], bool]) -> None:
+        self.live, self.when, self.failed = live, when, 0
+
+    def handle(self, request: Request, *, by: str = "agent") -> Response:
+        if self.when(request):
+            self.failed += 1
+            return Response(503, {}, b"{}")
+        return self.live.handle(request)
+
+
+def test_a_setup_that_was_laid_is_taken_away_where_the_episode_cannot_begin(server: Server) -> None:
+    listening, live = server
+    failing = Failing(live, lambda request: "_history" in request.path and bool(state(live)) and not failing.failed)
+    listening.handler = failing
+    backend = Remote(listening.base)
+    with pytest.raises(RemoteError, match="was answered 503"):
+        backend.fork(TASK)
+    assert failing.failed == 1 and state(live) == {}
+    backend.fork(TASK).close()
+    assert state(live) == {}
+
+
+def test_no_other_episode_begins_before_one_that_was_left_is_undone(server: Server) -> None:
+    listening, live = server
+    backend = Remote(listening.base)
+    fork = backend.fork(TASK)
+    fork.handle(Request("DELETE", "/Patient/p2"))
+    down = Failing(live, lambda request: request.method == "POST")
+    listening.handler = down
+    for attempt in (fork.close, lambda: backend.fork(TASK), lambda: backend.fork(TASK)):
+        with pytest.raises(RemoteError, match="putting the server back was refused"):
+            attempt()
+    assert set(state(live)) == {"Observation/planted", "Patient/p2"}
+    listening.handler = live
+    again = backend.fork(TASK)
+    assert set(state(live)) == {"Observation/planted"} and again.changes() == []
+    again.close()
     assert state(live) == {}
 
 
