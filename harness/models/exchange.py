@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from harness.cache import Cache, Question
 from harness.models.model import NoReplyError
@@ -19,6 +19,11 @@ from harness.plain import plain
 
 Send = Callable[[Mapping[str, Any], float], bytes]
 """Sends a request with a time-out in seconds and gives the body of the reply. Raises `NoReplyError`."""
+
+R = TypeVar("R")
+
+Read = Callable[[dict[str, Any], bool], R]
+"""Makes what is wanted of a reply as JSON and whether the cache gave it. Raises `NoReplyError` where it is no reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +47,27 @@ class Exchange:
     monotonic: Callable[[], float] = time.monotonic
     chance: Callable[[], float] = random.random
 
-    def ask(self, question: Question, send: Send, *, seconds: float) -> tuple[dict[str, Any], bool]:
-        """The reply as JSON, and whether the cache gave it. Raises `NoReplyError`, or `CacheMissError`."""
-        if self.cache is not None and (kept := self.cache.get(question)) is not None:
-            return kept, True
-        reply = self._send(question.request, send, self.monotonic() + seconds)
-        return (reply if self.cache is None else self.cache.put(question, reply)), False
+    def ask(self, question: Question, send: Send, read: Read[R], *, seconds: float) -> R:
+        """What `read` makes of the reply; only of what it could read is anything kept.
 
-    def _send(self, request: Mapping[str, Any], send: Send, until: float) -> dict[str, Any]:
+        Raises `NoReplyError`, or `CacheMissError`.
+        """
+        if self.cache is not None and (kept := self.cache.get(question)) is not None:
+            return read(kept, True)
+        reply, made = self._send(question.request, send, read, self.monotonic() + seconds)
+        kept = reply if self.cache is None else self.cache.put(question, reply)
+        return made if kept is reply else read(kept, False)
+
+    def _send(
+        self, request: Mapping[str, Any], send: Send, read: Read[R], until: float
+    ) -> tuple[dict[str, Any], R]:  # fmt: skip
         attempt = 0
         while True:
             attempt += 1
             left = until - self.monotonic()
             try:
-                return _object(send(request, max(0.001, min(self.patience.timeout, left))))
+                reply = _object(send(request, max(0.001, min(self.patience.timeout, left))))
+                return reply, read(reply, False)
             except NoReplyError as fault:
                 if fault.timed_out and self.monotonic() >= until:
                     raise NoReplyError(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cache import Question
 from harness.models.exchange import Exchange
-from harness.models.model import Answered, Asked, Form, NoReplyError, Reply, Said, Stop, Turn
-from harness.models.sdk import checked_base_url, key_for, no_reply, parsed, safe_name
+from harness.models.model import Answered, Asked, Form, Reply, Said, Stop, Turn
+from harness.models.sdk import checked_base_url, key_for, no_reply, no_reply_in, parsed, safe_name
 from harness.prices import Price, Prices, Tokens, read_prices
 from harness.tool import Tool
 from harness.trace import Usage
@@ -66,8 +66,12 @@ class OpenAIModel:
             described = {"name": form.name, "schema": form.schema, "strict": True}
             request["response_format"] = {"type": "json_schema", "json_schema": described}
         question = Question("openai", self.base_url, self.model, request, repeat)
-        body, is_kept = self.exchange.ask(question, self._send, seconds=seconds)
-        return _read(body, self.price, is_kept=is_kept, turn=sum(isinstance(turn, Reply) for turn in history) + 1)
+        turn = sum(isinstance(turn, Reply) for turn in history) + 1
+
+        def read(body: Mapping[str, Any], is_kept: bool) -> Reply:
+            return _read(body, self.price, is_kept=is_kept, turn=turn)
+
+        return self.exchange.ask(question, self._send, read, seconds=seconds)
 
     def close(self) -> None:
         """Let the connections go."""
@@ -173,7 +177,7 @@ def _read(body: Mapping[str, Any], price: Price | None, *, is_kept: bool, turn: 
         refusal = message.get("refusal")
         texts = [text for text in (_text(message.get("content")), refusal) if text]
     except (KeyError, IndexError, TypeError, AttributeError, ValueError) as problem:
-        raise NoReplyError("provider_error", f"the reply is no chat completion: {problem!r}") from None
+        raise no_reply_in(body, f"the reply is no chat completion: {problem!r}") from None
     cost = None if price is None else price.rates(tokens).cost(tokens)
     return Reply(
         texts=tuple(texts),

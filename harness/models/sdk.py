@@ -104,6 +104,15 @@ def no_reply(sdk: ModuleType, provider: str, problem: Exception) -> NoReplyError
     return NoReplyError("provider_error", f"{provider}: {redacted(repr(problem))[:_MESSAGE_LIMIT]}")
 
 
+def no_reply_in(body: Mapping[str, Any], problem: str) -> NoReplyError:
+    """What a body means that came as a success and is no reply: some servers put their own errors into such."""
+    codes, message = _said(body)
+    status = next((int(code) for code in codes if code.isdigit()), 500)
+    text = f"{problem}; it says: {redacted(message)[:_MESSAGE_LIMIT]}" if message else problem
+    ending = _ending(status, codes, message)
+    return NoReplyError(ending, text, retryable=ending == "provider_error" and _may_be_repeated(status, codes, {}))
+
+
 def _said(body: Any) -> tuple[set[str], str]:
     """The codes and the message of an error's body: `{code, type, message}`, by itself or under `error`."""
     if isinstance(body, Mapping) and isinstance(body.get("error"), Mapping):

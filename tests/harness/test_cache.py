@@ -22,7 +22,7 @@ from harness.loop import ModelAgent
 from harness.models.exchange import Exchange
 from harness.models.openai import openai_model
 from harness.prices import Prices, read_prices
-from tests.harness.provider import Fail, Provider, Say, Step, plain_client
+from tests.harness.provider import Fail, Provider, Raw, Say, Step, plain_client
 from tests.support import ROOT
 
 REQUEST: dict[str, Any] = {
@@ -270,6 +270,16 @@ def test_what_the_cache_answers_is_not_paid_again(cache: Cache, tmp_path: Path) 
 def test_errors_are_not_kept(cache: Cache) -> None:
     with Provider("openai", Fail(400), *steps()[1:]) as provider:
         assert ask(provider, cache).ending == "provider_error"
+        assert ask(provider, cache).ending == "finished"
+
+
+def test_an_error_that_came_as_a_success_is_not_kept_and_asked_again(cache: Cache) -> None:
+    with Provider("openai", Raw(b'{"error": {"code": 402, "message": "no credit"}}'), *steps()[1:]) as provider:
+        played = ask(provider, cache)
+        assert played.ending == "provider_error"
+        assert (played.error or "").endswith("it says: no credit")
+        assert len(provider.requests) == 1
+        assert len(cache) == 0
         assert ask(provider, cache).ending == "finished"
 
 

@@ -455,10 +455,33 @@ def test_odd_servers_are_understood() -> None:
 @pytest.mark.parametrize(
     "body", [b"{}", b'{"choices": []}', b'{"content": 5}', b'{"choices": [{"message": 5}], "content": [5]}']
 )
-def test_a_reply_of_another_form_is_a_provider_error(wire: Wire, body: bytes) -> None:
-    played = play(Provider(wire, Raw(body)))
+def test_a_reply_of_another_form_is_a_provider_error(wire: Wire, body: bytes, waits: list[float]) -> None:
+    played = play(Provider(wire, Raw(body)), waits)
     assert played.ending == "provider_error"
     assert "the reply is no " in (played.error or "")
+    assert len(waits) == Patience().attempts - 1
+    assert play(Provider(wire, Raw(body), DONE), waits).ending == "finished"
+
+
+@pytest.mark.parametrize(
+    ("error", "ending", "tries"),
+    [
+        ({"code": 429, "message": "rate limited upstream"}, "provider_error", Patience().attempts),
+        ({"type": "overloaded_error", "message": "overloaded"}, "provider_error", Patience().attempts),
+        ({"code": "insufficient_quota", "message": "no credit"}, "provider_error", 1),
+        ({"code": 401, "message": "no such key"}, "auth", 1),
+        ({"code": "context_length_exceeded", "message": "too long"}, "context_full", 1),
+        ({"message": "This model's maximum context length is 8192 tokens"}, "context_full", 1),
+    ],
+)
+def test_an_error_that_comes_as_a_success_is_one(
+    wire: Wire, error: dict[str, Any], ending: str, tries: int, waits: list[float]
+) -> None:
+    provider = Provider(wire, Raw(json.dumps({"error": error}).encode()))
+    played = play(provider, waits)
+    assert played.ending == ending
+    assert (played.error or "").endswith(f"it says: {error['message']}")
+    assert len(provider.requests) == tries
 
 
 @pytest.fixture
