@@ -26,7 +26,8 @@ _RULES: tuple[tuple[Rule, re.Pattern[str]], ...] = (
         "mean",
         re.compile(
             r"(?:(?<!\bi )(?<!\byou )(?<!\bwe )(?<!\bthey )(?<!\bnot )(?<!\bdoes )(?<!\bto )\bmean"
-            r"|\baverages?|\baveraged|\baveraging|\bavg)\b(?! (?:arterial|corpuscular|platelet|blood pressure|that))"
+            r"|\baverages?|\baveraged|\baveraging|\bavg)\b"
+            r"(?! (?:arterial|corpuscular|platelet|blood pressure|volume|cell|that))"
         ),
     ),
     ("minimum", re.compile(r"\b(?:lowest|minimum|min|nadir|trough|smallest|least)\b(?! (?:one|two|dose))")),

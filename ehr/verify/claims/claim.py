@@ -189,6 +189,7 @@ def _kind(
         is_share = tokens[at + 1 : at + 2] == ("of",)
         meant = bound.meant if bound and not is_share else _asks_for(asked) if alone else frozenset[str]()
         in_percent = any(MEASURES[key].in_percent for key in meant) or (alone and "%" in asked.units)
+        in_percent = in_percent or code_before(tokens, sentence.codes, at) is not None
         return ("value" if in_percent else None), None
     if units:
         return "value", None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from pydantic_core import from_json
@@ -14,7 +14,6 @@ from ehr.verify.claims.asked import Asked
 from ehr.verify.claims.concepts import phrases
 from ehr.verify.claims.readings import Hidden, Person, Reading, Showing, local, reference_of, resources_in, show
 from ehr.verify.claims.words import Phrase, length_of, occurrences
-from ehr.verify.difference import check_depth
 from grounding.claims import Trace
 from grounding.loss import lost_evidence
 from harness.trace import Call
@@ -61,14 +60,7 @@ class ClinicalEvidence:
     @cached_property
     def known(self) -> Mapping[Phrase, Meant]:
         """Every phrase that means something here: those of the table, and the chart's own names."""
-        known = {words: Meant(keys, frozenset()) for words, keys in phrases().items()}
-        for reading in self.readings:
-            for name in reading.names:
-                told = known.get(name.words)
-                if told is None or name.words not in told.names:
-                    measures = told.measures if told else frozenset[str]()
-                    known[name.words] = Meant(measures, frozenset({name.words}))
-        return known
+        return _known(frozenset(name.words for reading in self.readings for name in reading.names))
 
     @cached_property
     def asked_for(self) -> Meant | None:
@@ -79,6 +71,13 @@ class ClinicalEvidence:
             meant for sentence in self.asked.sentences for _, _, meant in occurrences(sentence.tokens, known, longest)
         ]
         return _together(found)
+
+
+@lru_cache(maxsize=256)
+def _known(names: frozenset[Phrase]) -> Mapping[Phrase, Meant]:
+    table = phrases()
+    known = {words: Meant(keys, frozenset()) for words, keys in table.items()}
+    return known | {words: Meant(table.get(words, frozenset()), frozenset({words})) for words in names}
 
 
 def _together(found: Sequence[Meant]) -> Meant | None:
@@ -142,7 +141,7 @@ def body_of(call: Call) -> Any:
         if not isinstance(result, dict):
             return None
         if "resourceType" in result:
-            return result if _is_shallow(result) else None
+            return result
         if _is_refusal(result.get("status")) or result.get("error") or result.get("isError") is True:
             return None
         inner = next((result[key] for key in ("body", "text", "content", "result", "data") if result.get(key)), None)
@@ -152,14 +151,6 @@ def body_of(call: Call) -> Any:
 
 def _is_refusal(status: Any) -> bool:
     return isinstance(status, int) and not isinstance(status, bool) and not 200 <= status < 300
-
-
-def _is_shallow(value: Any) -> bool:
-    try:
-        check_depth(value)
-    except ValueError:
-        return False
-    return True
 
 
 def _parsed(text: str) -> Any:
@@ -223,7 +214,7 @@ def _hide(call: Call, hidden: Hidden) -> None:
     if isinstance(status, int) and 400 <= status < 500 and status != 408:
         return
     for key in ("resource", "body", "patch"):
-        if isinstance(arguments.get(key), dict) and _is_shallow(arguments[key]):
+        if isinstance(arguments.get(key), dict):
             hidden.wrote(arguments[key])
     hidden.references |= set(_written(arguments, result))
 
@@ -243,7 +234,7 @@ def _written(arguments: Mapping[str, Any], result: Mapping[str, Any]) -> Iterato
         if str(name).lower() in ("location", "content-location") and (reference := local(value)):
             yield reference
     body = result.get("body", result)
-    if not isinstance(body, dict) or not _is_shallow(body):
+    if not isinstance(body, dict):
         return
     if body.get("resourceType") not in ("OperationOutcome", "Bundle", None):
         yield reference_of(body)

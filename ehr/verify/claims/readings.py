@@ -117,11 +117,12 @@ class Showing:
 def show(into: Showing, body: Any, call: int, series: int, hidden: Hidden) -> None:
     """Add what a result's body shows."""
     medications: dict[str, Any] = {}
-    for resource in resources_in(body):
+    resources = list(resources_in(body))
+    for resource in resources:
         reference = reference_of(resource)
         if resource.get("resourceType") == "Medication" and reference:
             medications[reference] = resource.get("code")
-    for resource in resources_in(body):
+    for resource in resources:
         kind, reference = resource["resourceType"], reference_of(resource)
         if kind == "Patient":
             into.people.append(_person(resource, call, reference))

@@ -53,7 +53,7 @@ _DURATION = re.compile(
     r"(?:/o\b)?(?!\s?/|/))|\s?yo\b",
     re.IGNORECASE,
 )  # fmt: skip
-_OPEN_UNIT = re.compile(r"(?:(?:x|×)\s?10\s?[\^*]\s?\d{1,2}|[A-Za-z%µμ°\[{/])[A-Za-z0-9%µμ°\[\]{}*/^._²³]{0,40}")
+_OPEN_UNIT = re.compile(r"(?:(?:x|×)?\s?10\s?[\^*]\s?\d{1,2}|[A-Za-z%µμ°\[{/])[A-Za-z0-9%µμ°\[\]{}*/^._²³]{0,40}")
 _BLANKS = re.compile(r"[ \t]{0,3}-?")
 _RATE = re.compile(r"\s?(?:/|per\b)")
 _LETTER = re.compile(r"[CF](?=[\s).,;]|$)")
