@@ -132,7 +132,7 @@ def show(into: Showing, body: Any, call: int, series: int, hidden: Hidden) -> No
                 if kind == "Observation"
                 else _drug(resource, call, series, reference, medications)
             )
-            is_void = resource.get("status") in _VOID
+            is_void = str(resource.get("status")) in _VOID
             (into.void if is_void else into.readings).extend(each for each in found if not hidden.says(each))
 
 
