@@ -55,12 +55,17 @@ def experiment(
     from readback.experiment.folder import ExperimentFolder
 
     form = read_experiment(file)
+    folder = ExperimentFolder(out or _RUNS / form.name)
+    goes_on = not dry_run and folder.is_begun(form, file)
     purse = Budget(budget)
     environment = _environment(dry_run)
     here = file.parent.absolute()
     judges = [_Judged(judge, _judge_of(judge.located(here), environment)) for judge in form.judges]
     with ExitStack() as stack:
-        work = [stack.enter_context(_work(run, run.located(here), purse, environment)) for run in form.runs]
+        work = [
+            stack.enter_context(_work(run, run.located(here), purse, environment, folder if goes_on else None))
+            for run in form.runs
+        ]
         _refuse_wrong_names(form, work)
         if not allow_external:
             _refuse_to_send_out(work, judges)
@@ -68,8 +73,8 @@ def experiment(
             _show_plan(_planned(form, file, work), as_json=as_json)
             return DONE
         _refuse_unknown_prices(work, budget)
-        folder = ExperimentFolder(out or _RUNS / form.name)
-        if folder.begin(form, file):
+        folder.begin(form, file)
+        if goes_on:
             note(f"going on with {folder.path}")
         problems: list[str] = []
         try:
@@ -112,9 +117,13 @@ def _environment(dry_run: bool) -> dict[str, str]:
 
 
 @contextmanager
-def _work(form: RunForm, run: RunForm, purse: Budget, environment: dict[str, str]) -> Iterator[_Work]:
-    """One run made ready; `form` is as written, `run` has its paths found."""
+def _work(
+    form: RunForm, run: RunForm, purse: Budget, environment: dict[str, str], begun: ExperimentFolder | None
+) -> Iterator[_Work]:  # fmt: skip
+    """One run made ready; `form` is as written, `run` has its paths found, and `begun` may hold it already."""
     from harness.plan import make_plan
+    from harness.runfolder import RunFolder
+    from readback.again import options_again, refuse_other_record
     from readback.registry import suite_source
     from readback.running import Options, agents_of, conditions_of, prompts_of, renamed_variants_of, variants_of
 
@@ -129,7 +138,11 @@ def _work(form: RunForm, run: RunForm, purse: Budget, environment: dict[str, str
     variants = renamed_variants_of(source, options) or variants
     prompts = prompts_of(run.conditions)
     agents = agents_of(options, source, purse, environment=environment)
-    with opened(source, options) as ready:
+    path = begun.run_path(form) if begun else None
+    there = RunFolder.open(path, warn=warn) if path is not None and (path / "run.json").exists() else None
+    with opened(source, options_again(options, source, there) if there else options) as ready:
+        if there:
+            refuse_other_record(there, ready)
         plan = make_plan(
             ready, agents, conditions=conditions_of(ready, prompts), variants=variants, repeats=run.repeats
         )  # fmt: skip

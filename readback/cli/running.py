@@ -39,7 +39,6 @@ from readback.cli.playing import carry_out, conclude, described, opened, thresho
 if TYPE_CHECKING:
     from harness.plan import Plan
     from harness.runfolder import RunFolder
-    from harness.suite import Suite
     from readback.documents import RunDocument
     from readback.running import CacheMode as Replies
     from readback.running import Options
@@ -171,6 +170,7 @@ def resume(
     from harness.limits import Budget
     from harness.plan import resume_plan
     from harness.runfolder import RunFolder
+    from readback.again import options_again, refuse_other_record
     from readback.registry import suite_source
     from readback.running import agents_of, refuse_to_send_out
 
@@ -184,10 +184,12 @@ def resume(
             note(f"{run} is finished: there is nothing left to play.")
             return conclude(folder, thresholds, as_json=as_json)
         source = suite_source(about.suite)
-        options = _as_before(folder, about, record=record, cache=cache, prices=prices)
+        options = options_again(
+            _as_before(folder, about, record=record, cache=cache, prices=prices), source, folder
+        )  # fmt: skip
         agents = agents_of(options, source, purse)
         with opened(source, options) as ready:
-            _refuse_other_record(folder, ready)
+            refuse_other_record(folder, ready)
             if not allow_external:
                 refuse_to_send_out(ready, agents)
             plan = resume_plan(ready, agents, folder)
@@ -265,12 +267,3 @@ def _writable(folder: Path) -> Path:
 def _is_finished(folder: RunFolder, about: RunDocument) -> bool:
     sound = folder.sound()
     return all(sound.values()) and len(sound) >= about.planned and folder.judged() >= sound.keys()
-
-
-def _refuse_other_record(folder: RunFolder, suite: Suite) -> None:
-    before, now = folder.about.get("record"), suite.about.get("record")
-    if before and now and before["hash"] != now["hash"]:
-        raise Mistake(
-            f"{str(folder.path)!r} was played on the record {before['hash']}, and this one is {now['hash']};"
-            " name the right one with --record"
-        )

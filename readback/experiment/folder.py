@@ -30,20 +30,22 @@ class ExperimentFolder:
 
     path: Path
 
-    def begin(self, experiment: Experiment, file: Path) -> bool:
-        """Make the folder, or go on in it; whether it was begun before. Raises `ExperimentError` and `OSError`."""
-        begun = self.path / BEGUN
-        if not begun.exists():
-            if self.path.exists() and any(self.path.iterdir()):
+    def is_begun(self, experiment: Experiment, file: Path) -> bool:
+        """Whether this experiment was begun here. Raises `ExperimentError` where another or something else was."""
+        if not (self.path / BEGUN).exists():
+            if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
                 raise ExperimentError(f"{str(self.path)!r} holds something else already; name another with --out")
-            self.path.mkdir(parents=True, exist_ok=True)
-        else:
-            self._refuse_another(experiment, file)
+            return False
+        self._refuse_another(experiment, file)
+        return True
+
+    def begin(self, experiment: Experiment, file: Path) -> None:
+        """Make the folder, or go on in it. Raises `ExperimentError` and `OSError`."""
+        self.is_begun(experiment, file)
+        self.path.mkdir(parents=True, exist_ok=True)
         described = {"format": "readback.experiment-folder/1", "file": str(file), "digest": experiment.digest}
         text = json.dumps({**described, "experiment": experiment.model_dump(mode="json")}, indent=1, ensure_ascii=False)
-        was_begun = begun.exists()
-        write_whole(begun, [text.encode() + b"\n"])
-        return was_begun
+        write_whole(self.path / BEGUN, [text.encode() + b"\n"])
 
     def run_path(self, run: RunForm) -> Path:
         """Where a run is."""
