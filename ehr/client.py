@@ -26,6 +26,7 @@ from requests.adapters import BaseAdapter
 from requests.structures import CaseInsensitiveDict
 
 from ehr.sandbox.http import Request, Response
+from harness.plain import Written
 
 if TYPE_CHECKING:
     from requests import PreparedRequest
@@ -66,22 +67,6 @@ class Handler(Protocol):
     def handle(self, request: Request, *, by: str = "agent") -> Response:
         """The answer to one request."""
         ...
-
-
-class Written(float):
-    """A decimal that remembers its digits: it computes as a float, and `digits` is how the server wrote it."""
-
-    __slots__ = ("digits",)
-    digits: str
-
-    def __new__(cls, digits: str) -> Written:
-        """The number that these digits write."""
-        number = super().__new__(cls, digits)
-        number.digits = digits
-        return number
-
-    def __reduce__(self) -> tuple[type[Written], tuple[str]]:
-        return Written, (self.digits,)
 
 
 @dataclass(frozen=True)

@@ -201,7 +201,7 @@ def _in_words(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     kind = {str: "the text ", int: "the number ", float: "the number ", list: "the list ", dict: "the object "}
-    return kind.get(type(value), "") + shown(value)
+    return next((words for type_, words in kind.items() if isinstance(value, type_)), "") + shown(value)
 
 
 def _check_exactly(kind: type, words: str) -> Check:
@@ -214,7 +214,7 @@ def _check_exactly(kind: type, words: str) -> Check:
 
 
 def _check_whole(value: Any, where: str) -> Any:
-    if type(value) is float and value.is_integer():
+    if isinstance(value, float) and value.is_integer():
         return int(value)
     if type(value) is not int:
         raise _must(where, "a whole number", value)
@@ -222,9 +222,9 @@ def _check_whole(value: Any, where: str) -> Any:
 
 
 def _check_number(value: Any, where: str) -> Any:
-    if type(value) not in (int, float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise _must(where, "a number", value)
-    return value
+    return float(value) if isinstance(value, float) else value
 
 
 def _check_list(check: Check, words: str) -> Check:

@@ -28,10 +28,27 @@ class PlainError(ValueError):
     """A value that JSON cannot hold; the message says what and where in one clause."""
 
 
+class Written(float):
+    """A decimal that remembers its digits: it computes as a float, and `digits` is how it was written."""
+
+    __slots__ = ("digits",)
+    digits: str
+
+    def __new__(cls, digits: str) -> Written:
+        """The number that these digits write."""
+        number = super().__new__(cls, digits)
+        number.digits = digits
+        return number
+
+    def __reduce__(self) -> tuple[type[Written], tuple[str]]:
+        return Written, (self.digits,)
+
+
 def plain(value: Any, where: str = "the value") -> Any:
     """A copy of `value` made of dict, list, str, int, float, bool and None only.
 
-    Tuples become lists, `Decimal` the nearest float, lone surrogates the replacement character. Raises `PlainError` for
+    Tuples become lists, `Decimal` the nearest float, lone surrogates the replacement character; a float that carries
+    its own digits keeps them (`Written`), so that who passes a number on does not change it. Raises `PlainError` for
     everything else: other types, keys that are no text, NaN and infinity, more than `MAX_DEPTH` levels.
     """
     return _plain(value, where, MAX_DEPTH)
@@ -84,8 +101,8 @@ def _exactly(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return {name: getattr(value, name) for name in type(value).model_fields}
     if isinstance(value, float):
-        digits = getattr(value, "digits", None)
-        return orjson.Fragment(digits) if isinstance(digits, str) and _NUMBER.fullmatch(digits) else float(value)
+        digits = _digits_of(value)
+        return float(value) if digits is None else orjson.Fragment(digits)
     if isinstance(value, str):
         return str(value)
     if isinstance(value, int):
@@ -95,6 +112,12 @@ def _exactly(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return list(value)
     raise TypeError(f"{type(value).__name__} has no JSON")
+
+
+def _digits_of(value: Any) -> str | None:
+    """The digits that a number carries, where they are those of a number."""
+    digits = getattr(value, "digits", None)
+    return digits if isinstance(digits, str) and _NUMBER.fullmatch(digits) else None
 
 
 def _plain(value: Any, where: str, depth: int) -> Any:
@@ -110,7 +133,8 @@ def _plain(value: Any, where: str, depth: int) -> Any:
         number = float(value)
         if not math.isfinite(number):
             raise PlainError(f"{where} is {number!r}, which JSON cannot hold")
-        return number
+        digits = _digits_of(value)
+        return number if digits is None else Written(digits)
     if depth == 0:
         raise PlainError(f"{where.split('.')[0]} is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, (list, tuple)):

@@ -17,12 +17,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pydantic_core import to_json
-
 from harness.claim import FINISH_NAME, Finish, accepted
 from harness.clock import Clock, wall_clock
 from harness.faults import traceback_of
-from harness.plain import PlainError, clean, copied, json_text, plain, shown
+from harness.plain import PlainError, clean, copied, json_bytes, json_text, plain, shown
 from harness.tool import Tool, ToolResult
 from harness.trace import Call
 
@@ -138,7 +136,7 @@ class Toolbox:
             values = plain(arguments, "arguments")
         except PlainError as problem:
             return None, _refused(f"{name}: {problem}")
-        size = len(to_json(values))
+        size = len(json_bytes(values))
         if size > ARGUMENT_LIMIT:
             return None, _refused(f"{name}: the arguments have {size} characters; at most {ARGUMENT_LIMIT}")
         if self.finished is not None:

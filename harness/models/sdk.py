@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from harness.faults import redacted
 from harness.models.model import ModelSetupError, NoReplyError
-from harness.plain import plain
+from harness.plain import Written, plain
 from harness.trace import Ending
 
 _CONTEXT_CODES = {"context_length_exceeded", "exceed_context_size_error"}
@@ -67,7 +67,7 @@ def parsed(given: Any) -> tuple[dict[str, Any] | None, str | None]:
     if given is None or given == "":
         return {}, None
     try:
-        value = plain(json.loads(given) if isinstance(given, str) else given, "arguments")
+        value = plain(json.loads(given, parse_float=Written) if isinstance(given, str) else given, "arguments")
     except (ValueError, RecursionError):
         value = None
     if isinstance(value, dict):

@@ -22,13 +22,13 @@ from ehr.client import (
     FhirClient,
     ForkAdapter,
     TooLargeError,
-    Written,
     dumped,
     parsed,
     query,
     segment,
 )
 from ehr.sandbox.http import Request, Response
+from harness.plain import Written
 from tests.ehr.loopback import loopback
 
 FHIR = {"Content-Type": "application/fhir+json"}

@@ -174,6 +174,25 @@ def test_digits_are_kept_in_what_the_agent_sees_and_in_the_evidence(record: Reco
     assert '"value":1.00' in (world.evidence().changes[0].before or "")
 
 
+def test_a_number_that_an_agent_passes_on_is_not_changed_on_the_way(task: Task) -> None:
+    """More digits than a float has: without them, who writes back what it read would have changed the value."""
+    exact = '"value":4.1234567890123456789'
+    row = LITTLE[2].replace(b'"value":1.00', exact.encode())  # type: ignore[union-attr,arg-type]
+
+    def play(tools: Any) -> dict[str, Any]:
+        body = tools["fhir_read"](type="Observation", id="o1")["body"]
+        body["status"] = "amended"
+        tools["fhir_update"](type="Observation", id="o1", resource=body)
+        return {"outcome": "done"}
+
+    with Record.build([*LITTLE[:2], row], clock=CLOCK, synthetic=True) as precise:
+        world = chart_world(Embedded(precise), task)
+        played = ScriptedAgent("amender", play).play(Briefing("Amend it.", "", CLOCK), world.tools, repeat=0)
+        assert [call.status for call in played.calls] == ["ok", "ok"]
+        assert exact in (world.evidence().changes[0].after or "")
+        world.close()
+
+
 def test_digits_are_kept_in_the_file_that_the_trace_is_written_to(record: Record, task: Task) -> None:
     def play(tools: Any) -> dict[str, Any]:
         tools["fhir_read"](type="Observation", id="o1")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from harness.finish import FINISH, Finish, read_finish
 from harness.functions import ArgumentsError, tool
+from harness.plain import Written
 from harness.tool import ToolResult
 
 JSON = st.recursive(
@@ -95,6 +96,27 @@ def test_one_declaration_serves_every_object_a_method_is_bound_to() -> None:
     first, second = tool(Ward("A").look_up), tool(Ward("B").look_up)
     assert first.declaration is second.declaration
     assert second.run({"type": "T", "parameters": {}}).result["ward"] == "B"
+
+
+def test_a_number_with_its_digits_is_a_number() -> None:
+    def dose(value: float, times: int, rest: Any) -> list[Any]:
+        """Give a dose.
+
+        Args:
+            value: How much.
+            times: How often.
+            rest: Anything.
+        """
+        return [value, times, rest]
+
+    given = {"value": Written("1.50"), "times": Written("2.0"), "rest": Written("1.00")}
+    result = tool(dose).run(given).result
+    assert [type(item) for item in result] == [float, int, Written]
+    assert result == [1.5, 2, 1.0]
+    assert tool(dose).run({**given, "times": Written("2.5")}).result == {
+        "error": "dose: argument 'times' must be a whole number, not the number 2.5."
+    }
+    assert FINISH.run({"outcome": "done", "answer": [Written("1.80")]}).result["answer"] == [1.8]
 
 
 def test_a_whole_number_may_be_written_with_a_point() -> None:

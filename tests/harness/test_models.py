@@ -22,6 +22,8 @@ from harness.models.bounded import REPLY_LIMIT
 from harness.models.exchange import Exchange, Patience
 from harness.models.model import ModelSetupError
 from harness.models.openai import OpenAIModel, openai_model
+from harness.models.sdk import parsed
+from harness.plain import json_text
 from harness.prices import Prices, read_prices
 from harness.tool import ToolResult
 from harness.trace import Text, Usage
@@ -147,6 +149,13 @@ def test_malformed_arguments_are_told_to_the_model_and_kept(wire: Wire, given: s
         ("error", None, given), ("ok", {"name": "Ada"}, None),
     ]  # fmt: skip
     assert "are not a JSON object" in json.dumps(provider.requests[1]["messages"][-1])
+
+
+def test_arguments_in_text_keep_the_digits_of_their_numbers() -> None:
+    values, raw = parsed('{"dose": 4.1234567890123456789, "times": 2}')
+    assert raw is None and values == {"dose": 4.1234567890123456789, "times": 2}
+    assert json_text(values) == '{"dose":4.1234567890123456789,"times":2}'
+    assert parsed('{"dose": 1e999}') == (None, '{"dose": 1e999}')
 
 
 def test_arguments_that_do_not_fit_are_told_to_the_model(wire: Wire) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.finish import FINISH, Finish
 from harness.functions import tool
-from harness.plain import MAX_DEPTH, PlainError, clean, json_text, plain
+from harness.plain import MAX_DEPTH, PlainError, Written, clean, json_text, plain
 from harness.tool import ToolResult
 from harness.toolbox import EpisodeOverError, Toolbox, ToolError
 from harness.trace import Call, Episode
@@ -219,22 +219,16 @@ def test_plain_names_the_place() -> None:
         plain({"dose": [1, float("nan")]}, "resource")
 
 
-class Written(float):
-    """A number that knows how it was written."""
+class Dose(float):
+    """A number of somebody else's that says how it was written."""
 
-    digits: str
-
-
-def written(digits: str) -> Written:
-    number = Written(digits)
-    number.digits = digits
-    return number
+    digits: Any
 
 
 def test_decimals_keep_their_digits_for_the_agent_and_in_the_file() -> None:
     def dose() -> Any:
         """Give a dose."""
-        return {"value": written("1.00"), "low": written("1e2"), "odd": written("2.5"), "plain": 1.5, "whole": 3}
+        return {"value": Written("1.00"), "low": Written("1e2"), "odd": Written("2.5"), "plain": 1.5, "whole": 3}
 
     box = Toolbox([tool(dose)], now=ticking())
     call = box.call("dose", {}, step=1)
@@ -251,9 +245,21 @@ def test_decimals_keep_their_digits_for_the_agent_and_in_the_file() -> None:
 
 @pytest.mark.parametrize("digits", ["1, 2", '"x"', "", "01", "1.", "NaN", None])
 def test_digits_that_are_no_number_are_not_believed(digits: Any) -> None:
-    number = Written("1.5")
+    number = Dose("1.5")
     number.digits = digits
     assert json_text([number]) == "[1.5]"
+    assert type(plain([number])[0]) is float
+
+
+def test_what_is_plain_keeps_the_digits_of_a_number() -> None:
+    given = Dose("1.5")
+    given.digits = "1.50"
+    (number,) = plain([given])
+    assert type(number) is Written and number.digits == "1.50"
+    given.digits = "2.0"
+    assert number.digits == "1.50"  # a copy: who made it can change nothing any more
+    with pytest.raises(PlainError, match="which JSON cannot hold"):
+        plain([Written("1e999")])
 
 
 def test_what_json_has_no_word_for_is_written_as_what_it_is() -> None:
