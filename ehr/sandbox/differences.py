@@ -55,6 +55,10 @@ _FULL_PAGE = Difference("intended", "a history has a next page only where someth
 _PREFIXES = Difference("intended", "each alternative has its own prefix, HAPI gives all of them the first one's")
 _BOTH = Difference("intended", "a reference may be asked for with and without its type at once")
 _CODINGS = Difference("out of reach", "`$validate` does not say which code systems it does not have")
+_OTHERS = Difference("intended", "`$lastn` and `$everything` want to be told of whom, HAPI shows all patients' data")
+_MESSAGES = Difference(
+    "out of reach", "issues of `$validate` have words and a place, HAPI numbers its messages besides"
+)
 _NO_PAGES = Difference("intended", "a negative `_count` has no next page, HAPI's leads nowhere")
 _NULL = Difference("intended", "no body has a null in it")
 _PLUS = Difference("out of reach", "a number with a plus is no JSON")
@@ -92,7 +96,7 @@ DIFFERENCES: Final[dict[str, Difference]] = {
         _CACHE,
     ),
     "hist-cached-total-plain": _CUT,
-    **dict.fromkeys(["fmt-xml", "fmt-turtle", "fmt-html", "el-read-text"], _FORMAT),
+    **dict.fromkeys(["fmt-xml", "fmt-turtle", "fmt-html", "fmt-xml-error", "el-read-text"], _FORMAT),
     **dict.fromkeys(
         [
             "s-birth-ge",
@@ -190,6 +194,10 @@ DIFFERENCES: Final[dict[str, Difference]] = {
     "fp-replace-parts-twice": _PARTS,
     "in-ext-no-url": _NULL,
     "in-valuequantity-value-5-5": _PLUS,
-    "patch-xml": _XML,
+    **dict.fromkeys(["patch-xml", "create-xml", "update-xml"], _XML),
+    **dict.fromkeys(
+        ["lastn-other-patients", "lastn-nobody", "everything-everybody", "encounter-everything-everybody"], _OTHERS
+    ),
+    "validate-details": _MESSAGES,
 }
 """Case id -> why it differs."""

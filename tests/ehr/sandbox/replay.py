@@ -69,7 +69,7 @@ class Replay:
             found = answer.header(name)
             result += self._compare(name, ABSENT if found is None else found, wanted)
         for path, wanted in self.case["body_shape"].items():
-            found = _look(answer, path.removesuffix("|sort"))
+            found = _look(answer, _filled(path.removesuffix("|sort"), self.saved))
             result += self._compare(path, found, wanted, unordered=path.endswith("|sort"))
         return result
 

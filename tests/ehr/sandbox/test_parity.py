@@ -45,4 +45,4 @@ def test_a_listed_difference_is_one(record: Record, id: str) -> None:
 
 
 def test_all_cases_are_there() -> None:
-    assert len(CASES) == 1053
+    assert len(CASES) == 1063
