@@ -1,7 +1,8 @@
 """How two versions of a resource differ, element by element, and whose element it is under `may_change`.
 
 No difference: `meta.versionId` and `meta.lastUpdated` (the server's own), decimals of equal value, instants of equal
-moment. Everything else counts, the narrative, tags and the order of a list too.
+moment, and a reference that lost its version, which the server drops from whatever is written (a record that was
+imported may hold some). Everything else counts, the narrative, tags and the order of a list too.
 """
 
 from __future__ import annotations
@@ -194,7 +195,7 @@ def _walk(path: Path, before: Any, after: Any) -> Iterator[Difference]:
             yield from _walk((*path, index), _item(before, index), _item(after, index))
     elif _is_empty_meta(path, before) and _is_empty_meta(path, after):
         return
-    elif not _is_equal(before, after):
+    elif not _is_equal(before, after) and not _is_version_dropped(path, before, after):
         yield Difference(path, before, after)
 
 
@@ -207,6 +208,11 @@ def _is_empty_meta(path: Path, value: Any) -> bool:
     return path == ("meta",) and (
         value is ABSENT or (isinstance(value, dict) and all(("meta", key) in _SERVERS_OWN for key in value))
     )
+
+
+def _is_version_dropped(path: Path, before: Any, after: Any) -> bool:
+    is_reference = path[-1:] == ("reference",) and isinstance(before, str) and isinstance(after, str)
+    return is_reference and bool(after) and before.partition("/_history/")[0] == after
 
 
 def _is_equal(a: Any, b: Any) -> bool:

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from ehr.sandbox import Record, Request
 from ehr.verify import Expected, Update
-from tests.ehr.verify.build import ADA, Body, Chart, amount, changed, finding, potassium, state
+from ehr.verify.difference import differences, parse
+from tests.ehr.verify.build import ADA, CLOCK, Body, Chart, amount, changed, finding, potassium, state
 
 WEIGHT = changed(
     potassium(),
@@ -136,6 +138,38 @@ def test_a_boolean_is_no_number(before: Any, after: Any, differs: bool) -> None:
     old = changed(WEIGHT, extension=[{"url": "u", "valueX": before}])
     new = changed(WEIGHT, status="amended", extension=[{"url": "u", "valueX": after}])
     assert _labels(new, "status", before=old) == (("COLLATERAL_CHANGE",) if differs else ())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "differs"),
+    [
+        ("Patient/p1/_history/3", "Patient/p1", False),  # the server dropped it
+        ("Patient/p1/_history/3", "Patient/p2", True),
+        ("Patient/p1", "Patient/p1/_history/3", True),  # no server adds one of itself
+        ("Patient/p1/_history/3", "Patient/p1/_history/4", True),
+    ],
+)
+def test_a_version_that_the_server_drops_of_a_reference_is_no_difference(
+    before: str, after: str, differs: bool
+) -> None:
+    old = changed(WEIGHT, subject={"reference": before})
+    new = changed(WEIGHT, status="amended", subject={"reference": after})
+    assert _labels(new, "status", before=old) == (("COLLATERAL_CHANGE",) if differs else ())
+
+
+def test_who_writes_back_what_an_imported_record_holds_has_changed_nothing_else() -> None:
+    """On a real fork: what a server makes of a body that it takes is not the agent's doing."""
+    held = changed(
+        WEIGHT, contained=None, subject={"reference": "Patient/p1/_history/3"}, note=[], unheard="of", issued=""
+    )
+    with Record.build([ADA, held], clock=CLOCK, synthetic=True) as record:
+        fork = record.fork()
+        seen = json.loads(fork.handle(Request("GET", f"/Observation/{held['id']}")).body)
+        body = json.dumps(seen | {"status": "amended"}).encode()
+        sent = Request("PUT", f"/Observation/{held['id']}", {"Content-Type": "application/fhir+json"}, body)
+        assert fork.handle(sent).status == 200
+        (change,) = fork.changes()
+        assert [str(one) for one in differences(parse(change.before or b""), parse(change.after or b""))] == ["status"]
 
 
 def test_a_meta_with_nothing_but_the_servers_own_is_the_same_as_none() -> None:
