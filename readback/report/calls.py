@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from harness.trace import Call, Episode
 from readback.report.allowance import Allowance, Shown
+from readback.report.found import take_found
 from readback.report.leftout import LeftOut, name_of, paid
 from readback.report.marks import Entity, Marked, take_excerpt, take_marked, text_of
 from readback.report.views import CallView
@@ -26,6 +27,11 @@ def calls_of(
     for call in episode.calls:
         if paid(purse, _CALL, left, "calls"):
             heads.append((call, _arguments(call, purse, 160, indent=False), _supports(call, entities, purse)))
+    founds = {
+        call.position: found
+        for call, _, _ in heads
+        if purse.left > _RESULT and (found := take_found(purse, call, entities, _EXCERPT)) and purse.pays(_RESULT)
+    }
     excerpts = {call.position: shown for call, _, _ in heads if (shown := _excerpt(call, entities, purse)) is not None}
     texts: dict[int, list[Shown]] = {}
     for text in episode.texts:
@@ -37,6 +43,7 @@ def calls_of(
         replace(
             _call(call, head, excerpts.get(call.position), purse, purse.left // (len(heads) - number), left),
             supports=supports,
+            found=founds.get(call.position),
         )
         for number, (call, head, supports) in enumerate(heads)
     ]

@@ -3,7 +3,8 @@
 Taken from the stored verdict alone (one clause an entity), so the page shows what was judged and judges nothing itself:
 
 - an entity is marked in the answer wherever its words stand there, by its outcome;
-- where a call showed it at a place (`defined at 120`), the word at that place of the call's text is marked;
+- where a call showed it at a place (`defined at 120`), the word at that place of the call's text is marked; where in
+  an element of a resource, see `found`;
 - the supporting call names it.
 """
 
@@ -33,12 +34,17 @@ _MOST = 200
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """One entity of an answer: its words, what became of it, and the call and place that support it, if any."""
+    """One entity of an answer: its words, what became of it, and what supports it, if anything does.
+
+    That is a call, and in its result a place of the text, or the path of an element of a resource.
+    """
 
     text: str
     outcome: str
     call: int | None
     at: int | None
+    resource: str | None = None
+    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +79,15 @@ def _entity(clause: Clause) -> Entity:
     text = clause.name.partition(" ")[2] or clause.name
     place = _AT.fullmatch(clause.actual or "")
     at = int(place[2]) if place and place[1] in _IN_TEXT else None
-    return Entity(text, clause.outcome, clause.evidence.call if clause.evidence else None, at)
+    where = clause.evidence
+    if where is None:
+        return Entity(text, clause.outcome, None, at)
+    return Entity(text, clause.outcome, where.call, at, where.resource, where.path)
 
 
 def take_marked(purse: Allowance, text: str, entities: Sequence[Entity], most: int) -> Marked:
     """As much of `text` as fits into `most` bytes and what is left, its entities marked, paid for."""
-    return _taken(purse, _split(text, entities), len(text), most)
+    return take_pieces(purse, _split(text, entities), len(text), most)
 
 
 def _split(text: str, entities: Sequence[Entity]) -> Iterator[Piece]:
@@ -104,7 +113,8 @@ def _whole(words: str) -> str:
     return re.escape(words) + (r"(?!\w)" if re.match(r"\w", words[-1]) else "")
 
 
-def _taken(purse: Allowance, pieces: Iterable[Piece], length: int, most: int) -> Marked:
+def take_pieces(purse: Allowance, pieces: Iterable[Piece], length: int, most: int) -> Marked:
+    """As much of the pieces, which have `length` characters, as fits into `most` bytes and what is left; paid for."""
     kept: list[Piece] = []
     room, read = min(most, purse.left), 0
     for piece in pieces:
@@ -140,8 +150,8 @@ def take_excerpt(purse: Allowance, text: str, entities: Sequence[Entity], first_
     places = sorted({(at, _end_of_word(text, at)) for entity in entities if (at := entity.at) is not None})
     places = [(start, end) for start, end in places if end > start]
     if len(text) + _MARKUP * len(places) < min(most, purse.left) or not places:
-        return _taken(purse, _with_places(text, 0, places), len(text), most)
-    return _taken(purse, _around(text, places, first_line), 0, most)
+        return take_pieces(purse, _with_places(text, 0, places), len(text), most)
+    return take_pieces(purse, _around(text, places, first_line), 0, most)
 
 
 def _end_of_word(text: str, at: int) -> int:

@@ -14,7 +14,8 @@ from readback.report.votes import VoteView
 class CallView:
     """One call: a line of its own, and behind it, where they fit, its arguments and its result.
 
-    `supports` names the entities of the answer that it showed; `text` is the result where it is a file's text.
+    `supports` names the entities of the answer that it showed; `found` are the resources in which it did, `text` is the
+    result where it is a file's text.
     """
 
     position: int
@@ -27,6 +28,7 @@ class CallView:
     cut_by: str | None
     supports: tuple[str, ...] = ()
     text: Marked | None = None
+    found: Marked | None = None
     texts: tuple[Shown, ...] = ()
 
 
