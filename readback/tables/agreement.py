@@ -94,7 +94,7 @@ def _names(raters: Sequence[RaterLine]) -> Names:
 def _first_words(rater: RaterLine) -> str:
     """What a judge that is a rule is, it is in every table."""
     first = rater.name.split(" (")[0].split(",")[0]
-    return f"{first} (a rule)" if rater.kind == "scripted" else first
+    return f"{first.removeprefix('scripted:')} (a rule)" if rater.kind == "scripted" else first
 
 
 def _letter(place: int) -> str:
