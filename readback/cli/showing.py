@@ -115,8 +115,9 @@ def _one(folder: RunFolder, entry: Entry, *, full: bool, as_json: bool) -> None:
         return
     from readback.cli.episode import lines_of
     from readback.cli.pages import show_lines
+    from readback.summary import standing
 
-    show_lines(lines_of(task, episode, verdicts, entry.success, full=full))
+    show_lines(lines_of(task, episode, standing(verdicts), entry.success, full=full))
 
 
 def _as_list(entries: Sequence[Entry], of: int) -> None:

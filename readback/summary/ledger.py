@@ -127,6 +127,12 @@ def read_ledger(tasks: Iterable[Task], episodes: Iterable[Episode], verdicts: It
     return Ledger(known, entries, configs)
 
 
+def standing(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Those of one episode's verdicts that count: of each lens the last one, and of each judge its own."""
+    last = {(one.lens, one.config if one.lens == "judge" else ""): one for one in verdicts}
+    return list(last.values())
+
+
 def conclude(requires: tuple[str, ...], said: Iterable[Said], *, scored: bool) -> Outcome:
     """The success of one episode, by the rules at the top of this module. `scored`: it lets a lens judge."""
     if not requires:

@@ -146,6 +146,23 @@ def test_one_episode_as_json_is_all_that_is_known_of_it(run: Path) -> None:
     assert [verdict["lens"] for verdict in document["verdicts"]] == ["state", "message"]
 
 
+def test_of_a_lens_that_judged_again_by_other_rules_the_last_verdict_is_shown(run: Path) -> None:
+    with RunFolder.append(run) as folder:
+        id = next(folder.episodes()).id
+        before = folder.verdicts_of(id)
+        judges = [
+            before[0].model_copy(update={"lens": "judge", "config": f"judge {name}", "outcome": "pass"})
+            for name in ("a", "b")
+        ]
+        again = before[0].model_copy(update={"config": "newer", "outcome": "fail", "reason": "by the newer rules"})
+        folder.store_verdicts([again, *judges])
+    out = readback("show", run, id).out
+    assert out.count("state ") == 1
+    assert "by the newer rules" in out
+    assert out.count("✓ judge pass") == 2
+    assert len(readback("show", run, id, "--json").document["verdicts"]) == len(before) + 3
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
