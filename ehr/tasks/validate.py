@@ -181,7 +181,7 @@ def _unjudgeable(task: Task) -> Iterator[Problem]:
 
 def _of_one(task: Task, results: Mapping[str, _Result], fault: str | None) -> Iterator[Problem]:
     for name, result in results.items():
-        # What a value is of may be said in words that nobody knows: then grounding, which no task requires, is unscored.
+        # What a value is of may be said in words that nobody knows: then grounding, that no task requires, is unscored.
         judged = (v for v in result.verdicts.values() if v.lens != "grounding" or v.lens in task.requires)
         unscored = next((v.reason for v in judged if v.outcome == "unscored"), None)
         if unscored:
