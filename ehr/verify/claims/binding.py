@@ -11,12 +11,12 @@ Where a sentence names several, in this order:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from ehr.verify.claims.sentences import CODE, NUMBER, TIME
-from ehr.verify.claims.words import Phrase, is_link, length_of, occurrences
+from ehr.verify.claims.words import Vocabulary, is_link
 
 MeantT = TypeVar("MeantT")
 
@@ -35,9 +35,9 @@ class Bound(Generic[MeantT]):
     strong: bool
 
 
-def bind(tokens: Sequence[str], at: int, known: Mapping[Phrase, MeantT]) -> Bound[MeantT] | None:
+def bind(tokens: Sequence[str], at: int, known: Vocabulary[MeantT]) -> Bound[MeantT] | None:
     """What the number at this place is a value of, among the phrases that are known."""
-    found = list(occurrences(tokens, known, length_of(known)))
+    found = known.occurrences(tokens)
     before = [each for each in found if each[1] <= at]
     behind = [each for each in found if each[0] > at]
     if before and _links(tokens, before[-1][1], at, _SIGNS):

@@ -9,8 +9,8 @@ What is a claim, in this order; a number for which nothing holds is none:
   asked for (not where codes are asked for, and not with six digits or more).
 
 No claim, wherever it stands: what was given (the same value in the same unit). No claim in a sentence: a limit (`below
-3.5`, `3.5 or more`, a reference range, a target), what is denied (`not 4.1`), and what the agent says it did itself
-(`I ordered 40 mg`).
+3.5`, `3.5 or more`, a reference range, a target), what is denied (`not 4.1`), and what the agent says it did itself or
+advises (`I ordered 40 mg`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from typing import Any
 
 from ehr.verify.claims.asked import Asked, Rule, is_given, rules_in, windows_in
 from ehr.verify.claims.binding import bind
-from ehr.verify.claims.concepts import MEASURES, phrases, words_of_phrases
+from ehr.verify.claims.concepts import MEASURES, vocabulary, words_of_phrases
 from ehr.verify.claims.moments import Moment
 from ehr.verify.claims.sentences import CODE, NUMBER, TIME, Number, Sentence, sentences_of
-from ehr.verify.claims.words import is_link, length_of, occurrences, words_in
+from ehr.verify.claims.words import is_link, words_in
 from grounding.answer import Answer
 
 MOST = 2_000
@@ -44,11 +44,15 @@ _LIMITS = words_in(
 )
 _LIMITS_BEHIND = words_in("more less above below higher lower greater over under fewer")
 _BEFORE_LIMITS = words_in("a an the of ( : = is was at her his value level - or equal to")
+_OTHER_TIMES = words_in("born birth dob due until till before scheduled by")
 _RANGES = (("-",), ("–",), ("—",), ("to",))
 _DENIALS = words_in("no not never without nor neither cannot")
 _BEFORE_DENIALS = words_in("a an the of any value reading result level equal to at is was be been being ever")
 _NO_MEASURE = frozenset({"t", "low", "high"})  # words of phrases that say something by themselves
 _CAUSES = words_in("because since given after due despite although as")
+_ADVICE = re.compile(
+    r"\b(?:recommend|recommended|suggest|suggested|advise|propose|consider|would|should|will)\b[^,#@]*$"
+)
 _ACTS = re.compile(
     r"(?:^|[.;:,(] ?|\b(?:i|we|ve|have|has|been|be|successfully|and|then|also|now|will) )"
     r"(?:also |now |successfully |then |just )?"
@@ -103,7 +107,7 @@ def claims_of(answer: Answer, asked: Asked) -> list[ClinicalClaim]:
         for claim in _of_sentence(answer.text, sentence, asked, heading):
             if claim.alone and claim.moment is None and at_item is not None:
                 claim = _at(claim, at_item)
-            bound = bind(claim.tokens, claim.at, phrases())
+            bound = bind(claim.tokens, claim.at, vocabulary())
             key = (
                 claim.kind, claim.value, claim.places, claim.units, claim.second, claim.moment, claim.rules,
                 claim.direct, bound.meant if bound else (claim.tokens, claim.at), claim.heading,
@@ -120,7 +124,7 @@ def _of_sentence(text: str, sentence: Sentence, asked: Asked, heading: tuple[str
     for at, number in sentence.numbers.items():
         if at in spared:
             continue
-        units = number.units or _unit_of_list(sentence, at)
+        units = number.units or _unit_of_list(sentence, at) or _unit_before(sentence, at)
         kind, age_unit = _kind(sentence, at, number, units, asked, alone)
         if kind is None:
             continue
@@ -180,7 +184,7 @@ def _kind(
         return ("age", _AGES.get(number.unit_text[:1].lower())) if is_age else (None, None)
     if number.is_rate:
         return None, None
-    bound = bind(tokens, at, phrases())
+    bound = bind(tokens, at, vocabulary())
     if number.second is not None:
         told = (bound.meant & _PRESSURES if bound else None) or (alone and _asks_for(asked) & _PRESSURES)
         is_pressure = units == ("mm[Hg]",) or "kPa" in units or (not units and told)
@@ -218,13 +222,8 @@ def _kind_of_item(number: Number, asked: Asked) -> tuple[str | None, str | None]
 
 def _asks_for(asked: Asked) -> frozenset[str]:
     """The measures of the table that the texts name."""
-    known = phrases()
-    longest = length_of(known)
     return frozenset(
-        key
-        for sentence in asked.sentences
-        for _, _, keys in occurrences(sentence.tokens, known, longest)
-        for key in keys
+        key for sentence in asked.sentences for _, _, keys in vocabulary().occurrences(sentence.tokens) for key in keys
     )
 
 
@@ -244,9 +243,20 @@ def _spared(sentence: Sentence) -> set[int]:
     for first, second in pairwise(places):
         between = tokens[first + 1 : second]
         is_range = between in _RANGES or (between == ("and",) and "between" in tokens[:first])
-        if is_range and (tokens[max(0, first - 1) : first] == ("normal",) or first in spared or second in spared):
+        is_limit = tokens[max(0, first - 1) : first] == ("normal",) or _is_between(tokens, first)
+        if is_range and (is_limit or first in spared or second in spared):
             spared |= {first, second}
     return spared
+
+
+def _is_between(tokens: Sequence[str], at: int) -> bool:
+    """Whether a range says where a number lies that is stated before: `3.2 is between 3.0 and 3.5`."""
+    if tokens[max(0, at - 1) : at] != ("between",):
+        return False
+    place = at - 2
+    while place >= 0 and tokens[place] in ("is", "was", "lie", "fall", "which", ",", "(", ")", "and", "thus"):
+        place -= 1
+    return place >= 0 and tokens[place] == NUMBER
 
 
 def _is_limit(tokens: Sequence[str], at: int) -> bool:
@@ -262,7 +272,7 @@ def _is_limit(tokens: Sequence[str], at: int) -> bool:
 
 def _is_denied(tokens: Sequence[str], at: int) -> bool:
     place = at - 1
-    while place >= 0 and (tokens[place] in _BEFORE_DENIALS or tokens[place] in words_of_phrases() - _NO_MEASURE):
+    while place >= 0 and _is_before_denial(tokens[place]):
         place -= 1
     if place >= 1 and tokens[place] == "t" and tokens[place - 1] in ("'", "’"):
         return True
@@ -271,9 +281,14 @@ def _is_denied(tokens: Sequence[str], at: int) -> bool:
     return place >= 0 and tokens[place] in _DENIALS
 
 
+def _is_before_denial(word: str) -> bool:
+    return word in _BEFORE_DENIALS or (word in words_of_phrases() and word not in _NO_MEASURE)
+
+
 def _is_act(tokens: Sequence[str], at: int) -> bool:
     start = max((place + 1 for place in range(at) if tokens[place] in _CAUSES), default=0)
-    return _ACTS.search(" ".join(tokens[start:at])) is not None
+    before = " ".join(tokens[start:at])
+    return _ACTS.search(before) is not None or _ADVICE.search(before) is not None
 
 
 def _says_age(tokens: Sequence[str], at: int) -> bool:
@@ -323,6 +338,18 @@ def _unit_of_list(sentence: Sentence, at: int) -> tuple[str, ...]:
     return ()
 
 
+def _unit_before(sentence: Sentence, at: int) -> tuple[str, ...]:
+    """The unit in brackets before a number: `Potassium (mmol/L): 4.1`."""
+    if sentence.numbers[at].kind != "none":
+        return ()
+    place = at - 1
+    while place >= 0 and place not in sentence.units:
+        if not (is_link(sentence.tokens[place]) or sentence.tokens[place] in (":", "=", "|", ",", NUMBER)):
+            return ()
+        place -= 1
+    return sentence.units[place] if place >= 0 else ()
+
+
 def _rules_beside(sentence: Sentence, at: int) -> frozenset[Rule]:
     """The rules that the words between the last number and this one name; else the words behind it, up to a comma."""
     start = max((place for place in sentence.numbers if place < at), default=-1) + 1
@@ -330,9 +357,13 @@ def _rules_beside(sentence: Sentence, at: int) -> frozenset[Rule]:
     before = [rule for rule in rules_in(" ".join(sentence.tokens[start:at])) if rule in derivable]
     if before:
         return frozenset(before)
+    if sentence.tokens[max(0, at - 1) : at] in (("up",), ("down",)):
+        return frozenset({"difference"})
     behind: list[str] = []
     for token in sentence.tokens[at + 1 :]:
-        if token in (",", NUMBER, ";", "and"):
+        if token == NUMBER:
+            return frozenset()  # what is said is said of the next one
+        if token in (",", ";", "and"):
             break
         behind.append(token)
     return frozenset(rule for rule in rules_in(" ".join(behind)) if rule in derivable)
@@ -349,7 +380,8 @@ def _moment(sentence: Sentence, at: int) -> Moment | None:
     for place in range(at - 1, -1, -1):
         token = sentence.tokens[place]
         if token == TIME:
-            return sentence.moments[place] if sentence.moments[place].days else None
+            is_its = not _OTHER_TIMES.intersection(sentence.tokens[max(0, place - 2) : place])
+            return sentence.moments[place] if is_its and sentence.moments[place].days else None
         if not (
             is_link(token) or token in words_of_phrases() or token in (":", ",", "(", ")", "=", "-", "–", "|", CODE)
         ):

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ehr.verify.claims.words import Phrase, phrase
+from ehr.verify.claims.words import Phrase, Vocabulary, phrase
 from harness.values import digest
 
 
@@ -176,7 +176,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "respiratory-rate": ("respiratory rate", "respiration rate", "breathing rate", "rr", "respiration"),
     "temperature": ("temperature", "body temperature", "temp", "oral temperature"),
     "saturation": ("oxygen saturation", "o2 saturation", "o2 sat", "spo2", "sao2", "saturation", "pulse oximetry",
-                   "oxygen sat"),
+                   "pulse ox", "oxygen sat"),
     "inhaled-oxygen": ("fio2", "inhaled oxygen", "inspired oxygen", "inhaled oxygen concentration"),
     "weight": ("weight", "body weight", "wt", "weighed", "weigh"),
     "height": ("height", "body height", "ht", "stature"),
@@ -204,6 +204,12 @@ def phrases() -> Mapping[Phrase, frozenset[str]]:
             words = phrase(name)
             found[words] = found.get(words, frozenset()) | frozenset(keys.split())
     return found
+
+
+@lru_cache(maxsize=1)
+def vocabulary() -> Vocabulary[frozenset[str]]:
+    """The phrases of the table."""
+    return Vocabulary(phrases())
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,7 @@ from pydantic_core import from_json
 from ehr.verify.claims.asked import Asked
 from ehr.verify.claims.concepts import phrases
 from ehr.verify.claims.readings import Hidden, Person, Reading, Showing, local, reference_of, resources_in, show
-from ehr.verify.claims.words import Phrase, length_of, occurrences
+from ehr.verify.claims.words import Phrase, Vocabulary
 from grounding.claims import Trace
 from grounding.loss import lost_evidence
 from harness.trace import Call
@@ -58,26 +58,23 @@ class ClinicalEvidence:
         return tuple(each for each in self.readings if each.patient is None or each.patient in self.about)
 
     @cached_property
-    def known(self) -> Mapping[Phrase, Meant]:
+    def known(self) -> Vocabulary[Meant]:
         """Every phrase that means something here: those of the table, and the chart's own names."""
         return _known(frozenset(name.words for reading in self.readings for name in reading.names))
 
     @cached_property
     def asked_for(self) -> Meant | None:
         """What the instruction names."""
-        known = self.known
-        longest = length_of(known)
-        found = [
-            meant for sentence in self.asked.sentences for _, _, meant in occurrences(sentence.tokens, known, longest)
-        ]
+        found = [meant for one in self.asked.sentences for _, _, meant in self.known.occurrences(one.tokens)]
         return _together(found)
 
 
 @lru_cache(maxsize=256)
-def _known(names: frozenset[Phrase]) -> Mapping[Phrase, Meant]:
+def _known(names: frozenset[Phrase]) -> Vocabulary[Meant]:
     table = phrases()
     known = {words: Meant(keys, frozenset()) for words, keys in table.items()}
-    return known | {words: Meant(table.get(words, frozenset()), frozenset({words})) for words in names}
+    own = {words: Meant(table.get(words, frozenset()), frozenset({words})) for words in names}
+    return Vocabulary(known | own)
 
 
 def _together(found: Sequence[Meant]) -> Meant | None:

@@ -22,6 +22,9 @@ from ehr.verify.difference import DECODER
 from ehr.verify.spellings import SPELLINGS, ucum_of
 from ehr.verify.units import is_ucum
 
+LONGEST = 120
+"""Tokens of a sentence; a longer one is cut at a number, so that no answer takes long."""
+
 NUMBER, TIME, CODE = "#", "@", "~"
 """Tokens that stand for a number with its unit, a time, and a code or a thing that is none of these."""
 
@@ -43,6 +46,7 @@ _SET_ASIDE = re.compile(
     r"|#\d+"
 )
 _LOINC = re.compile(r"(?<![\w.-])(\d{3,7}-\d)(?![\w-]|\.\d)")
+_BRACKETED = re.compile(r"[(\[]\s?([^\s()]*[/%°][^\s()]*|mmHg|mm\[Hg\]|kg|cm|bpm)\s?[)\]]")
 _NUMERAL = re.compile(r"(?m)^[ \t]*\d{1,2}[.)](?=[ \t])")
 _TOKEN = re.compile(r"[^\W_]+|[^\w\s]")
 _END = re.compile(r"[.!?;](?=\s|$)|\n")
@@ -82,18 +86,22 @@ class Number:
     is_rate: bool = False
 
 
-Mark = tuple[int, int, "Number | Moment | str"]
+Mark = tuple[int, int, "Number | Moment | tuple[str, ...] | str"]
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence as tokens: words, signs, and a token each for a number, a time and a code, whose meaning is beside."""
+    """A sentence as tokens: words, signs, and a token each for a number, a time, a code, and a unit in brackets.
+
+    What they mean is beside, by their place.
+    """
 
     line: int
     tokens: tuple[str, ...]
     numbers: dict[int, Number]
     moments: dict[int, Moment]
     codes: dict[int, str]
+    units: dict[int, tuple[str, ...]]
     is_whole_line: bool
 
 
@@ -109,27 +117,44 @@ def _sentences(text: str, now: datetime | None) -> Iterator[Sentence]:
     line = place = 0
     for start, end, newlines, whole in _spans(low, marks):
         line += newlines
-        tokens: list[str] = []
-        numbers: dict[int, Number] = {}
-        moments: dict[int, Moment] = {}
-        codes: dict[int, str] = {}
-        at = start
+        growing, at = _Growing(), start
         while place < len(marks) and marks[place][0] < end:
             mark_start, mark_end, meant = marks[place]
-            tokens += _tokens(low[at:mark_start])
+            growing.tokens += _tokens(low[at:mark_start])
+            growing.add(meant)
             place, at = place + 1, mark_end
-            if isinstance(meant, Number):
-                numbers[len(tokens)] = meant
-                tokens.append(NUMBER)
-            elif isinstance(meant, Moment):
-                moments[len(tokens)] = meant
-                tokens.append(TIME)
-            else:
-                codes[len(tokens)] = meant
-                tokens.append(CODE)
-        tokens += _tokens(low[at:end])
-        if tokens:
-            yield Sentence(line, tuple(tokens), numbers, moments, codes, whole)
+            if len(growing.tokens) >= LONGEST:
+                yield growing.sentence(line, False)
+                growing, whole = _Growing(), False
+        growing.tokens += _tokens(low[at:end])
+        if growing.tokens:
+            yield growing.sentence(line, whole)
+
+
+class _Growing:
+    """A sentence as far as it has been read."""
+
+    def __init__(self) -> None:
+        self.tokens: list[str] = []
+        self._meant: dict[int, Number | Moment | tuple[str, ...] | str] = {}
+
+    def add(self, meant: Number | Moment | tuple[str, ...] | str) -> None:
+        """A token for what is meant."""
+        self._meant[len(self.tokens)] = meant
+        self.tokens.append(NUMBER if isinstance(meant, Number) else TIME if isinstance(meant, Moment) else CODE)
+
+    def sentence(self, line: int, is_whole_line: bool) -> Sentence:
+        """What was read."""
+        meant = self._meant.items()
+        return Sentence(
+            line,
+            tuple(self.tokens),
+            {place: each for place, each in meant if isinstance(each, Number)},
+            {place: each for place, each in meant if isinstance(each, Moment)},
+            {place: each for place, each in meant if isinstance(each, str)},
+            {place: each for place, each in meant if isinstance(each, tuple)},
+            is_whole_line,
+        )
 
 
 def _tokens(low: str) -> list[str]:
@@ -170,7 +195,7 @@ class _Inside:
 def _marks(text: str, low: str, now: datetime | None) -> Iterator[Mark]:
     taken = bytearray(len(low))
 
-    def take(start: int, end: int, meant: Number | Moment | str) -> Iterator[Mark]:
+    def take(start: int, end: int, meant: Number | Moment | tuple[str, ...] | str) -> Iterator[Mark]:
         if taken.find(1, start, end) < 0:
             taken[start:end] = b"\1" * (end - start)
             yield start, end, meant
@@ -185,6 +210,9 @@ def _marks(text: str, low: str, now: datetime | None) -> Iterator[Mark]:
         yield from take(match.start(), match.end(), match[1])
     for match in _NUMERAL.finditer(text):
         yield from take(match.start(), match.end(), "")
+    for match in _BRACKETED.finditer(text):
+        if units := tuple(ucum_of(match[1])):
+            yield from take(match.start(), match.end(), units)
     for number in _numbers(text, low, taken):
         yield from take(number.start, number.end, number)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Generic, TypeVar
 
 Phrase = tuple[str, ...]
 """Words in their order, each in the form of `word`."""
@@ -64,22 +64,30 @@ def is_link(token: str) -> bool:
 MeantT = TypeVar("MeantT")
 
 
-def occurrences(
-    tokens: Sequence[str], known: Mapping[Phrase, MeantT], longest: int
-) -> Iterator[tuple[int, int, MeantT]]:
-    """Where phrases stand in a list of tokens: start, end, what each means. The longest first, none inside another."""
-    at = 0
-    while at < len(tokens):
-        for length in range(min(longest, len(tokens) - at), 0, -1):
-            meant = known.get(tuple(tokens[at : at + length]))
-            if meant is not None:
-                yield at, at + length, meant
-                at += length
-                break
-        else:
-            at += 1
+class Vocabulary(Generic[MeantT]):
+    """Phrases that are known, each with what it means."""
 
+    def __init__(self, known: Mapping[Phrase, MeantT]) -> None:
+        self.known = known
+        self._longest = max(map(len, known), default=0)
+        self._last: tuple[Sequence[str], tuple[tuple[int, int, MeantT], ...]] = ((), ())
 
-def length_of(known: Collection[Phrase]) -> int:
-    """The number of words of the longest phrase."""
-    return max(map(len, known), default=0)
+    def occurrences(self, tokens: Sequence[str]) -> tuple[tuple[int, int, MeantT], ...]:
+        """Where phrases stand in a list of tokens: start, end, what each means. The longest first, none in another."""
+        last, found = self._last
+        if last is not tokens:  # a sentence is asked about once for each of its numbers
+            found = tuple(self._occurrences(tokens))
+            self._last = tokens, found
+        return found
+
+    def _occurrences(self, tokens: Sequence[str]) -> Iterator[tuple[int, int, MeantT]]:
+        at = 0
+        while at < len(tokens):
+            for length in range(min(self._longest, len(tokens) - at), 0, -1):
+                meant = self.known.get(tuple(tokens[at : at + length]))
+                if meant is not None:
+                    yield at, at + length, meant
+                    at += length
+                    break
+            else:
+                at += 1

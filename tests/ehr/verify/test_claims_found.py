@@ -124,6 +124,15 @@ def test_what_the_agent_says_it_did_is_no_claim(answer: str) -> None:
     assert found(answer) == []
 
 
+@pytest.mark.parametrize(
+    "answer",
+    ["I would give 20 mEq of potassium", "I recommend 40 mg furosemide", "She should get 2 g", "I will order 40 mg"],
+)
+def test_what_the_agent_advises_is_no_claim(answer: str) -> None:
+    assert found(answer) == []
+    assert found("I would repeat it, as the potassium is 3.2 mmol/L") == [("value", "3.2 mmol/L")]
+
+
 def test_what_is_recorded_is_a_claim() -> None:
     assert found("The last recorded weight is 81.6 kg") == [("value", "81.6 kg")]
     assert found("Potassium 2.9 mmol/L, so I ordered 40 mEq") == [("value", "2.9 mmol/L")]
@@ -137,6 +146,19 @@ def test_ranges_and_lists_are_a_claim_for_each_number() -> None:
     assert [(claim.text, claim.units) for claim in listed] == [
         ("4.1", ("mmol/L",)), ("4.3", ("mmol/L",)), ("4.0 mmol/L", ("mmol/L",)),
     ]  # fmt: skip
+
+
+def test_a_range_that_a_stated_value_lies_in_is_a_limit() -> None:
+    assert found("Potassium 3.2 mmol/L is between 3.0 and 3.5 mmol/L") == [("value", "3.2 mmol/L")]
+    assert found("Potassium was between 3.0 and 3.5 mmol/L") == [("value", "3.0"), ("value", "3.5 mmol/L")]
+
+
+def test_a_unit_in_brackets_before_the_number() -> None:
+    for answer in ("Potassium (mmol/L): 4.1", "Potassium [mmol/L] = 4.1", "Potassium (mmol/L) was 4.1"):
+        (claim,) = claims(answer)
+        assert (claim.text, claim.units) == ("4.1", ("mmol/L",))
+    (claim,) = claims("Potassium (latest): 4.1")
+    assert claim.units == ()
 
 
 def test_a_blood_pressure_is_one_claim() -> None:
@@ -173,6 +195,9 @@ def test_derived_numbers_are_those_that_words_call_so() -> None:
     assert found(answer) == [
         ("mean", "168 mg/dL"), ("maximum", "250 mg/dL"), ("minimum", "80 mg/dL"), ("difference", "12 mg/dL"),
         ("value", "151 mg/dL"),
+    ]  # fmt: skip
+    assert found("From 150 mg/dL to 190 mg/dL (a rise of 40 mg/dL), down 5 mg/dL") == [
+        ("value", "150 mg/dL"), ("value", "190 mg/dL"), ("difference", "40 mg/dL"), ("difference", "5 mg/dL"),
     ]  # fmt: skip
     assert found("168 mg/dL on average") == [("mean", "168 mg/dL")]
     assert found("168 mg/dL", "What was the mean glucose?") == [("mean", "168 mg/dL")]
@@ -218,6 +243,7 @@ def test_a_claim_knows_where_its_words_stand_and_counts_once() -> None:
         ("Potassium 4.1 mmol/L, so a repeat is due on 2026-01-16", None),
         ("Ordered for 2026-01-16 because potassium was 4.1 mmol/L", None),
         ("Potassium 4.1 mmol/L at 09:30", None),
+        ("She was born on 1993-05-04 with a potassium of 4.1 mmol/L", None),
     ],
 )
 def test_its_time_is_the_one_that_stands_with_it(answer: str, stated: tuple[int, int, int] | None) -> None:
