@@ -9,7 +9,10 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.ehr.verify.claim_traces import bundle, call, judged, observation, only, outcome, patient, search
+from ehr.verify.claims import CLINICAL
+from grounding import judge_grounding
+from harness.trace import Episode
+from tests.ehr.verify.claim_traces import bundle, call, observation, only, outcome, patient, search
 
 NOW = datetime(2026, 1, 15, 10, 15, tzinfo=UTC)
 ASKED = "What about the glucose of the patient with MRN 40965198?"
@@ -161,8 +164,13 @@ def test_it_agrees_with_plain_formulas(numbers: list[int], guess: int, places: i
 
 
 def test_each_operand_is_in_the_verdict() -> None:
-    from grounding.lens import _derived
-
-    (one,) = judged("The mean glucose was 160 mg/dL.", SERIES, asked=ASKED).entities
-    told = _derived("mean", one.support)
+    episode = Episode(
+        id="e", task="t", task_digest="d", agent="m", condition="default", variant={}, ending="finished",
+        answer=("160 mg/dL",), calls=(SERIES,),
+    )  # fmt: skip
+    verdict = judge_grounding(episode, CLINICAL, given=("What was the mean glucose?",))
+    (clause,) = verdict.clauses
+    assert (clause.name, clause.outcome) == ("mean 160 mg/dL", "pass")
+    told = clause.actual or ""
     assert told.startswith("mean from Observation/") and told.endswith(" (call 1)") and told.count("Observation/") == 4
+    assert clause.evidence is not None and clause.evidence.path == "valueQuantity"
