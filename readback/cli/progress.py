@@ -51,7 +51,7 @@ class Meter:
                 TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
                 TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("{task.fields[last]}", markup=False),
             )  # fmt: skip
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar = Progress(*columns, console=Console(file=sys.stderr), transient=True)
             self._bar.start()
             self._row = self._bar.add_task(self._label, total=self._of, last="")
         return self

@@ -143,22 +143,40 @@ def test_a_reader_that_goes_away_does_not_end_the_command(tmp_path: Path) -> Non
     assert (tmp_path / "err").read_text() == ""
 
 
-def test_on_a_terminal_progress_is_drawn_and_cleared_and_the_result_is_whole(tmp_path: Path) -> None:
+def on_a_terminal(folder: Path, *command: str) -> str:
+    """What a terminal is sent by a command, to the end of it."""
     ours, theirs = pty.openpty()
-    code = "import sys; from readback.cli import main; sys.exit(main(['record', 'build', '--patients', '12']))"
+    code = f"import sys; from readback.cli import main; sys.exit(main({command!r}))"
     environment = {"PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "100"}
-    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=environment, stdout=theirs, stderr=theirs):
+    with subprocess.Popen([sys.executable, "-c", code], cwd=folder, env=environment, stdout=theirs, stderr=theirs):
         os.close(theirs)
         written = b""
         with contextlib.suppress(OSError):  # a terminal that nobody writes to any more
             while chunk := os.read(ours, 65_536):
                 written += chunk
     os.close(ours)
-    text = written.decode()
+    return written.decode()
+
+
+def bare(text: str) -> str:
+    """Text without what moves the cursor and colours."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+
+
+def test_on_a_terminal_progress_is_drawn_and_cleared_and_the_result_is_whole(tmp_path: Path) -> None:
+    text = on_a_terminal(tmp_path, "record", "build", "--patients", "12")
     assert "reading resources" in text
     assert "\x1b[?25h" in text, "the cursor is back"
-    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
-    assert "record     records/synthetic-12-seed1.record" in plain
+    assert "record     records/synthetic-12-seed1.record" in bare(text)
+
+
+def test_on_a_terminal_programs_print_above_the_progress(tmp_path: Path, small_record: Path) -> None:
+    body = 'print("to stdout"); print("to stderr", file=sys.stderr); return {"outcome": "unclear"}'
+    (tmp_path / "mine.py").write_text(f"import sys\n\ndef agent(instruction, tools, *, system, clock):\n    {body}\n")
+    run = ["run", "ehr", "--record", str(small_record), "--task", "patient-age", "--agent", "python:mine:agent"]
+    text = bare(on_a_terminal(tmp_path, *run))
+    assert text.count("to stdout\r\n") == text.count("to stderr\r\n") == 10
+    assert "The run is in runs/ehr-1, its report in runs/ehr-1/report.html." in text
 
 
 def test_a_terminal_that_knows_only_ascii_gets_escapes(tmp_path: Path) -> None:
