@@ -118,8 +118,16 @@ def load_program(name: str, *, seconds: float = SECONDS) -> ProgramAgent:
         found = getattr(found, part)
     if not callable(found):
         raise ProgramError(f"{name!r}: {path!r} is {shown(found)}, which cannot be called")
-    if inspect.iscoroutinefunction(found):
+    if inspect.iscoroutinefunction(found) or inspect.iscoroutinefunction(type(found).__call__):
         raise ProgramError(f"{name!r}: {path!r} is async; name a function that runs it, as by asyncio.run(...)")
+    try:
+        inspect.signature(found).bind("", {}, system="", clock="")
+    except TypeError as problem:
+        raise ProgramError(
+            f"{name!r}: {path!r} cannot be called as {path}(instruction, tools, system=..., clock=...): {problem}"
+        ) from None
+    except ValueError:  # something built in that does not say what it takes
+        pass
     return ProgramAgent(f"python:{module_name}:{path}", found, seconds)
 
 

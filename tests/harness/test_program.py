@@ -223,15 +223,25 @@ def test_a_program_is_loaded_by_name_from_where_the_command_was_started(here: Pa
         ("python::agent", "does not name a program"),
         ("python:own_agents:", "does not name a program"),
         ("python:own_missing:agent", "there is no module 'own_missing'; it is looked for in"),
-        ("python:own_agents:agnet", "'own_agents' has no 'agnet'; it has agent"),
+        ("python:own_agents:agnet", "'own_agents' has no 'agnet'; it has LATER, Later, agent, later"),
         ("python:own_agents:NUMBER", "'NUMBER' is 5, which cannot be called"),
         ("python:own_broken:agent", r"importing 'own_broken' failed: ZeroDivisionError"),
         ("python:own_ending:agent", r"importing 'own_ending' failed: SystemExit"),
         ("python:own_agents:later", "'later' is async; name a function that runs it"),
+        ("python:own_agents:LATER", "'LATER' is async; name a function that runs it"),
+        (
+            "python:own_agents:agent",
+            r"'agent' cannot be called as agent\(instruction, tools, system=..., clock=...\): too many positional",
+        ),
+        ("python:own_agents:Later", "'Later' cannot be called as Later"),
     ],
 )
 def test_a_program_that_cannot_be_had_is_one_sentence(here: Path, name: str, sentence: str) -> None:
-    (here / "own_agents.py").write_text("def agent():\n    pass\nNUMBER = 5\nasync def later():\n    pass\n")
+    (here / "own_agents.py").write_text(
+        "def agent():\n    pass\nNUMBER = 5\nasync def later():\n    pass\n"
+        "class Later:\n    async def __call__(self, instruction, tools, *, system, clock):\n        pass\n"
+        "LATER = Later()\n"
+    )
     (here / "own_broken.py").write_text("1 / 0\n")
     (here / "own_ending.py").write_text("raise SystemExit(3)\n")
     with pytest.raises(ProgramError, match=sentence) as error:
