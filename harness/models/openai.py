@@ -178,7 +178,8 @@ def _read(body: Mapping[str, Any], price: Price | None, *, is_kept: bool, turn: 
         texts = [text for text in (_text(message.get("content")), refusal) if text]
     except (KeyError, IndexError, TypeError, AttributeError, ValueError) as problem:
         raise no_reply_in(body, f"the reply is no chat completion: {problem!r}") from None
-    cost = None if price is None else price.rates(tokens).cost(tokens)
+    # Without a count of tokens nobody knows what it cost.
+    cost = None if price is None or not body.get("usage") else price.rates(tokens).cost(tokens)
     return Reply(
         texts=tuple(texts),
         calls=tuple(_distinct(asked)),

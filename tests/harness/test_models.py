@@ -389,6 +389,18 @@ def test_usage_and_cost_are_kept(wire: Wire, tmp_path: Path) -> None:
     assert played.usage.cost_usd == pytest.approx(cost)
 
 
+def test_what_uncounted_tokens_cost_is_unknown(wire: Wire, tmp_path: Path) -> None:
+    finish = {"outcome": "unclear"}
+    call = {"id": "c1", "type": "function", "function": {"name": "finish", "arguments": json.dumps(finish)}}
+    body = {
+        "choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [call]}}],
+        "content": [{"type": "tool_use", "id": "c1", "name": "finish", "input": finish}],
+    }
+    provider = Provider(wire, Raw(json.dumps(body).encode()))
+    played = play(provider, prices=priced(tmp_path, provider.base_url))
+    assert (played.ending, played.usage) == ("finished", Usage(calls=1, cost_usd=None))
+
+
 def test_a_long_request_costs_the_rates_of_its_tier(tmp_path: Path) -> None:
     provider = Provider("openai", Say(calls=DONE.calls, input=1001, cached=1, output=1))
     played = play(provider, prices=priced(tmp_path, provider.base_url))
