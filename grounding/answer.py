@@ -54,5 +54,5 @@ _WRAPPING = " \t\n\"'`*_"
 def normal(sentence: str) -> str:
     """A sentence without what typists and models vary: case, forms of quotes and dashes, blanks, marks around it."""
     text = unicodedata.normalize("NFKC", sentence).translate(_QUOTES).casefold()
-    text = re.sub(r"\s+", " ", re.sub(r"\s*-+\s*", "-", text))
+    text = re.sub(r" ?-+ ?", "-", " ".join(text.split()))
     return text.strip(_WRAPPING).rstrip(".").strip(_WRAPPING)

@@ -25,13 +25,16 @@ from grounding.languages.glance import has_class, may_define
 from grounding.languages.outline import outline
 
 LONGEST = 2_500_000
-"""Characters of one text that are parsed at most; of a longer one everything is uncertain."""
+"""Characters of one text that are parsed at most; of a longer one what looks like a definition is uncertain."""
 
 _LONGEST_MENDED = 400_000
 """Characters of a text that is read in several ways at most, where it cannot be parsed as it is."""
 
 _TOKENS_IN_A_ROW = 2_000
 """Brackets, operators and keywords with nothing between them: no code has so many, and a query over them is slow."""
+
+_LINES_JOINED = 2_000
+"""Lines of one text that end in a backslash: no code has so many, and the parser takes long over them."""
 
 _HIDDEN_COST = 60
 """What a reading that hides a line looking like a definition costs, in bytes of text that cannot be parsed."""
@@ -50,6 +53,7 @@ _SAYS_DEFINED = re.compile(r"\b(?:def|class)[ \t]+([^\W\d]\w*)")
 _UNREADABLE = {"\0": " ", "\ufeff": " ", "\ufffd": "ǀ"}
 """What a parser stops at. What nobody could decode may have been a letter: a name goes on behind it."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # not the one that colours a terminal
+_LOOKS_ASSIGNED = re.compile(r"^[ \t]*+((?:[^\W\d][\w.]*+[ \t,]*+)++)(?::[^=\n]*+)?=(?!=)", re.MULTILINE)
 _NAME = re.compile(r"[^\W\d]\w*")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 
@@ -75,19 +79,19 @@ class Python:
         """What `text` defines. See the module."""
         begins_as_text = not _has_controls(text[:_SAMPLE])
         if not (begins_as_text and "\0" not in text) and _has_controls(text):
-            return Definitions((), _first_places(_said(text)) if begins_as_text else {})
+            return _unparsed(text) if begins_as_text else Definitions((), {})
         clean = _clean(text)
-        tree = _parse(clean) if len(clean) <= LONGEST else None
+        tree = _parse(clean) if _can_be_parsed(clean) else None
         if tree is not None and not tree.root_node.has_error:
             return _Reading(tree, clean, len(clean)).definitions(())
         if tree is None or _ENDLESS.search(clean):
-            return Definitions((), _first_places(_said(clean)))
+            return _unparsed(clean)
         best = _best_reading(tree, clean, begins)
         return best.definitions(_said(clean) if best.faults else ())
 
     def outline(self, text: str) -> tuple[int, ...] | None:
         """See `grounding.languages.outline`."""
-        if len(text) > LONGEST or "\0" in text or _has_controls(text[:_SAMPLE]):
+        if not _can_be_parsed(text) or "\0" in text or _has_controls(text[:_SAMPLE]):
             return None
         return outline(text)
 
@@ -115,8 +119,23 @@ class Python:
 PYTHON = Python()
 
 
+def _can_be_parsed(text: str) -> bool:
+    """Whether parsing takes no longer than its length says."""
+    return len(text) <= LONGEST and text.count("\\\n") + text.count("\\\r\n") <= _LINES_JOINED
+
+
 def _has_controls(text: str) -> bool:
     return len(_CONTROL.findall(text)) > max(_NOT_TEXT * len(text), _FEW)
+
+
+def _unparsed(text: str) -> Definitions:
+    """A text that is not parsed: what looks like a definition in it is uncertain."""
+    assigned = [
+        (name[0], line.start(1) + name.start())
+        for line in _LOOKS_ASSIGNED.finditer(text)
+        for name in _NAME.finditer(line[1])
+    ]
+    return Definitions((), _first_places([*_said(text), *assigned]))
 
 
 def _said(text: str) -> list[tuple[str, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grounding import REFUSAL, Answer, answer_of
-from grounding.answer import is_refusal, normal
+from grounding.answer import LONGEST, is_refusal, normal
 from harness.trace import Episode
 
 
@@ -58,6 +58,11 @@ def test_a_note_beside_a_refusal_does_not_undo_it() -> None:
     assert is_refusal(answer_of(episode(answer=(REFUSAL,), note="I looked everywhere.")), [REFUSAL])
     assert is_refusal(answer_of(episode(note=REFUSAL)), [REFUSAL])
     assert not is_refusal(answer_of(episode(answer=("src",), note=REFUSAL)), [REFUSAL])
+
+
+@pytest.mark.parametrize("flood", ["\n", " ", "- ", "\u00a0", "*`", " -"])
+def test_an_answer_of_blanks_and_marks_is_compared_in_bounded_time(flood: str) -> None:
+    assert not is_refusal(Answer.of(flood * (LONGEST // len(flood))), [REFUSAL])
 
 
 def test_normal_keeps_words_apart() -> None:
