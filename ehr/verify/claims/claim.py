@@ -25,7 +25,7 @@ from typing import Any
 
 from ehr.verify.claims.asked import Asked, Rule, is_given, rules_in, windows_in
 from ehr.verify.claims.binding import bind
-from ehr.verify.claims.concepts import MEASURES, vocabulary, words_of_phrases
+from ehr.verify.claims.concepts import DOSE, MEASURES, vocabulary, words_of_phrases
 from ehr.verify.claims.moments import Moment
 from ehr.verify.claims.sentences import CODE, NUMBER, TIME, Number, Sentence, sentences_of
 from ehr.verify.claims.words import is_link, words_in
@@ -180,7 +180,11 @@ def _kind(
     """What kind of claim a number is (None for none), and the unit of an age."""
     tokens = sentence.tokens
     if number.kind == "duration":
-        is_age = number.unit_text.lower().endswith("o") or _says_age(tokens, at) or (alone and "age" in asked.rules)
+        is_age = (
+            number.unit_text.lower().rstrip(".").endswith("o")
+            or _says_age(tokens, at)
+            or (alone and "age" in asked.rules)
+        )
         return ("age", _AGES.get(number.unit_text[:1].lower())) if is_age else (None, None)
     if number.is_rate:
         return None, None
@@ -192,7 +196,7 @@ def _kind(
     if units == ("%",):
         is_share = tokens[at + 1 : at + 2] == ("of",)
         meant = bound.meant if bound and not is_share else _asks_for(asked) if alone else frozenset[str]()
-        in_percent = any(MEASURES[key].in_percent for key in meant) or (alone and "%" in asked.units)
+        in_percent = any(MEASURES[key].in_percent for key in meant if key != DOSE) or (alone and "%" in asked.units)
         in_percent = in_percent or code_before(tokens, sentence.codes, at) is not None
         return ("value" if in_percent else None), None
     if units:
@@ -222,9 +226,8 @@ def _kind_of_item(number: Number, asked: Asked) -> tuple[str | None, str | None]
 
 def _asks_for(asked: Asked) -> frozenset[str]:
     """The measures of the table that the texts name."""
-    return frozenset(
-        key for sentence in asked.sentences for _, _, keys in vocabulary().occurrences(sentence.tokens) for key in keys
-    )
+    found = (keys for sentence in asked.sentences for _, _, keys in vocabulary().occurrences(sentence.tokens))
+    return frozenset(key for keys in found for key in keys if key != DOSE)
 
 
 def _is_alone(sentence: Sentence) -> bool:
@@ -243,18 +246,38 @@ def _spared(sentence: Sentence) -> set[int]:
     for first, second in pairwise(places):
         between = tokens[first + 1 : second]
         is_range = between in _RANGES or (between == ("and",) and "between" in tokens[:first])
-        is_limit = tokens[max(0, first - 1) : first] == ("normal",) or _is_between(tokens, first)
+        is_limit = tokens[max(0, first - 1) : first] == ("normal",) or _is_beside_value(tokens, first)
         if is_range and (is_limit or first in spared or second in spared):
             spared |= {first, second}
     return spared
 
 
-def _is_between(tokens: Sequence[str], at: int) -> bool:
-    """Whether a range says where a number lies that is stated before: `3.2 is between 3.0 and 3.5`."""
-    if tokens[max(0, at - 1) : at] != ("between",):
+def _is_beside_value(tokens: Sequence[str], at: int) -> bool:
+    """Whether a range goes with a number that is stated before: `3.2 is between 3.0 and 3.5`, `3.2 (3.5-5.1)`."""
+    before = tokens[max(0, at - 1) : at]
+    if before not in (("between",), ("(",), ("[",), ("|",)):
         return False
     place = at - 2
-    while place >= 0 and tokens[place] in ("is", "was", "lie", "fall", "which", ",", "(", ")", "and", "thus"):
+    if before == ("|",) and tokens[place] == "|":
+        return False
+    while place >= 0 and tokens[place] in (
+        "is",
+        "was",
+        "lie",
+        "fall",
+        "which",
+        ",",
+        "(",
+        ")",
+        "and",
+        "thus",
+        "|",
+        "l",
+        "h",
+        "low",
+        "high",
+        "normal",
+    ):
         place -= 1
     return place >= 0 and tokens[place] == NUMBER
 
@@ -330,7 +353,7 @@ def _unit_of_list(sentence: Sentence, at: int) -> tuple[str, ...]:
     last = at
     for place in places:
         between = sentence.tokens[last + 1 : place]
-        if not between or not all(token in (",", "and", "or", "to", "-", "–", "—", "&", "/") for token in between):
+        if not between or not all(token in (",", "and", "or", "to", "-", "–", "—", "&", "/", "→") for token in between):
             return ()
         if sentence.numbers[place].kind == "unit":
             return sentence.numbers[place].units

@@ -13,95 +13,108 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 
 from ehr.verify.claims.words import Phrase, Vocabulary, phrase
+from ehr.verify.units import convert
 from harness.values import digest
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One thing that is measured. `in_percent` says that people give it in percent.
+    """One thing that is measured. `unit` is one in which it is given; others are those that convert.
 
     It does not convert where two units of it are two scales (the two ways of standardising HbA1c), whatever they are
     made of.
     """
 
     key: str
+    unit: str
     codes: tuple[str, ...]
     analyte: str | None = None
-    in_percent: bool = False
     converts: bool = True
+
+    @property
+    def in_percent(self) -> bool:
+        """Whether people give it in percent."""
+        return self.unit == "%"
+
+    def may_be_in(self, unit: str) -> bool:
+        """Whether a value in this unit may be one of it."""
+        if unit == self.unit or not self.converts:
+            return unit == self.unit
+        return convert(Decimal(1), self.unit, unit, analyte=self.analyte) is not None
 
 
 MEASURES: Mapping[str, Measure] = {
     measure.key: measure
     for measure in (
-        Measure("sodium", ("2951-2", "2947-0"), "sodium"),
-        Measure("potassium", ("2823-3", "6298-4", "2824-1"), "potassium"),
-        Measure("chloride", ("2075-0", "2069-3"), "chloride"),
-        Measure("bicarbonate", ("2028-9", "20565-8", "1963-8", "1959-6", "1960-4"), "bicarbonate"),
-        Measure("urea-nitrogen", ("3094-0", "6299-2"), "urea-nitrogen"),
-        Measure("urea", ("22664-7", "3091-6"), "urea"),
-        Measure("creatinine", ("2160-0", "38483-4", "14682-9"), "creatinine"),
-        Measure("glucose", ("2345-7", "2339-0", "14749-6", "15074-8", "1558-6", "14771-0"), "glucose"),
-        Measure("capillary-glucose", ("41653-7", "2340-8", "32016-8", "14743-9"), "glucose"),
-        Measure("calcium", ("17861-6", "49765-1", "2000-8"), "calcium"),
-        Measure("magnesium", ("19123-9", "2601-3"), "magnesium"),
-        Measure("phosphate", ("2777-1", "14879-1"), "phosphorus"),
-        Measure("alt", ("1742-6", "1743-4", "1744-2")),
-        Measure("ast", ("1920-8", "30239-8")),
-        Measure("alkaline-phosphatase", ("6768-6",)),
-        Measure("bilirubin", ("1975-2", "14631-6"), "bilirubin"),
-        Measure("direct-bilirubin", ("1968-7", "14629-0"), "bilirubin"),
-        Measure("albumin", ("1751-7", "61151-7")),
-        Measure("protein", ("2885-2",)),
-        Measure("globulin", ("10834-0",)),
-        Measure("hemoglobin", ("718-7", "59260-0")),
-        Measure("hematocrit", ("4544-3", "20570-8", "48703-3"), in_percent=True),
-        Measure("leukocytes", ("6690-2", "26464-8", "804-5")),
-        Measure("erythrocytes", ("789-8", "26453-1")),
-        Measure("mcv", ("787-2", "30428-7")),
-        Measure("mch", ("785-6",)),
-        Measure("mchc", ("786-4",)),
-        Measure("platelets", ("777-3", "26515-7")),
-        Measure("a1c", ("4548-4", "17856-6", "4549-2"), in_percent=True, converts=False),
-        Measure("a1c-ifcc", ("59261-8",), converts=False),
-        Measure("cholesterol", ("2093-3", "14647-2"), "cholesterol"),
-        Measure("hdl", ("2085-9", "14646-4"), "cholesterol"),
-        Measure("ldl", ("13457-7", "18262-6", "2089-1", "22748-8", "39469-2"), "cholesterol"),
-        Measure("triglycerides", ("2571-8", "14927-8")),
-        Measure("tsh", ("3016-3", "11580-8")),
-        Measure("free-t4", ("3024-7", "14920-3")),
-        Measure("inr", ("6301-6", "34714-6", "46418-0", "38875-1")),
-        Measure("crp", ("1988-5", "30522-7")),
-        Measure("lactate", ("2524-7", "32693-4", "2518-9"), "lactate"),
-        Measure("troponin-i", ("89579-7", "10839-9")),
-        Measure("troponin-t", ("67151-1", "6598-7")),
-        Measure("nt-probnp", ("33762-6",)),
-        Measure("bnp", ("30934-4",)),
-        Measure("ferritin", ("2276-4",)),
-        Measure("iron", ("2498-4", "14798-3"), "iron"),
-        Measure("urate", ("3084-1", "14933-6"), "urate"),
-        Measure("urine-albumin", ("9318-7", "14959-1", "32294-1")),
-        Measure("egfr", ("98979-8", "33914-3", "62238-1", "48642-3", "48643-1", "77147-7")),
-        Measure("d-dimer", ("48065-7",)),
-        Measure("esr", ("4537-7", "30341-2")),
-        Measure("blood-ph", ("2744-1", "11558-4", "2746-6")),
-        Measure("systolic", ("8480-6", "8459-0", "8460-8", "76534-7")),
-        Measure("diastolic", ("8462-4", "8453-3", "8454-1", "76535-4")),
-        Measure("arterial-pressure", ("8478-0",)),
-        Measure("heart-rate", ("8867-4", "8893-0")),
-        Measure("respiratory-rate", ("9279-1",)),
-        Measure("temperature", ("8310-5", "8331-1", "8332-9", "8328-7", "8333-7", "76011-6")),
-        Measure("saturation", ("59408-5", "2708-6"), in_percent=True),
-        Measure("inhaled-oxygen", ("3150-6",), in_percent=True),
-        Measure("weight", ("29463-7", "3141-9", "3142-7")),
-        Measure("height", ("8302-2", "3137-7", "3138-5")),
-        Measure("bmi", ("39156-5",)),
-        Measure("pain", ("72514-3",)),
-        Measure("coma-scale", ("9269-2",)),
-        Measure("ejection-fraction", ("10230-1", "18043-0"), in_percent=True),
+        Measure("sodium", "mmol/L", ("2951-2", "2947-0"), "sodium"),
+        Measure("potassium", "mmol/L", ("2823-3", "6298-4", "2824-1"), "potassium"),
+        Measure("chloride", "mmol/L", ("2075-0", "2069-3"), "chloride"),
+        Measure("bicarbonate", "mmol/L", ("2028-9", "20565-8", "1963-8", "1959-6", "1960-4"), "bicarbonate"),
+        Measure("urea-nitrogen", "mg/dL", ("3094-0", "6299-2"), "urea-nitrogen"),
+        Measure("urea", "mg/dL", ("22664-7", "3091-6"), "urea"),
+        Measure("creatinine", "mg/dL", ("2160-0", "38483-4", "14682-9"), "creatinine"),
+        Measure("glucose", "mg/dL", ("2345-7", "2339-0", "14749-6", "15074-8", "1558-6", "14771-0"), "glucose"),
+        Measure("capillary-glucose", "mg/dL", ("41653-7", "2340-8", "32016-8", "14743-9"), "glucose"),
+        Measure("calcium", "mg/dL", ("17861-6", "49765-1", "2000-8"), "calcium"),
+        Measure("magnesium", "mg/dL", ("19123-9", "2601-3"), "magnesium"),
+        Measure("phosphate", "mg/dL", ("2777-1", "14879-1"), "phosphorus"),
+        Measure("alt", "U/L", ("1742-6", "1743-4", "1744-2")),
+        Measure("ast", "U/L", ("1920-8", "30239-8")),
+        Measure("alkaline-phosphatase", "U/L", ("6768-6",)),
+        Measure("bilirubin", "mg/dL", ("1975-2", "14631-6"), "bilirubin"),
+        Measure("direct-bilirubin", "mg/dL", ("1968-7", "14629-0"), "bilirubin"),
+        Measure("albumin", "g/dL", ("1751-7", "61151-7")),
+        Measure("protein", "g/dL", ("2885-2",)),
+        Measure("globulin", "g/dL", ("10834-0",)),
+        Measure("hemoglobin", "g/dL", ("718-7", "59260-0")),
+        Measure("hematocrit", "%", ("4544-3", "20570-8", "48703-3")),
+        Measure("leukocytes", "10*3/uL", ("6690-2", "26464-8", "804-5")),
+        Measure("erythrocytes", "10*6/uL", ("789-8", "26453-1")),
+        Measure("mcv", "fL", ("787-2", "30428-7")),
+        Measure("mch", "pg", ("785-6",)),
+        Measure("mchc", "g/dL", ("786-4",)),
+        Measure("platelets", "10*3/uL", ("777-3", "26515-7")),
+        Measure("a1c", "%", ("4548-4", "17856-6", "4549-2"), converts=False),
+        Measure("a1c-ifcc", "mmol/mol", ("59261-8",), converts=False),
+        Measure("cholesterol", "mg/dL", ("2093-3", "14647-2"), "cholesterol"),
+        Measure("hdl", "mg/dL", ("2085-9", "14646-4"), "cholesterol"),
+        Measure("ldl", "mg/dL", ("13457-7", "18262-6", "2089-1", "22748-8", "39469-2"), "cholesterol"),
+        Measure("triglycerides", "mg/dL", ("2571-8", "14927-8")),
+        Measure("tsh", "m[IU]/L", ("3016-3", "11580-8")),
+        Measure("free-t4", "ng/dL", ("3024-7", "14920-3")),
+        Measure("inr", "{INR}", ("6301-6", "34714-6", "46418-0", "38875-1")),
+        Measure("crp", "mg/L", ("1988-5", "30522-7")),
+        Measure("lactate", "mmol/L", ("2524-7", "32693-4", "2518-9"), "lactate"),
+        Measure("troponin-i", "ng/L", ("89579-7", "10839-9")),
+        Measure("troponin-t", "ng/L", ("67151-1", "6598-7")),
+        Measure("nt-probnp", "pg/mL", ("33762-6",)),
+        Measure("bnp", "pg/mL", ("30934-4",)),
+        Measure("ferritin", "ng/mL", ("2276-4",)),
+        Measure("iron", "ug/dL", ("2498-4", "14798-3"), "iron"),
+        Measure("urate", "mg/dL", ("3084-1", "14933-6"), "urate"),
+        Measure("urine-albumin", "mg/g", ("9318-7", "14959-1", "32294-1")),
+        Measure("egfr", "mL/min/{1.73_m2}", ("98979-8", "33914-3", "62238-1", "48642-3", "48643-1", "77147-7")),
+        Measure("d-dimer", "ng/mL", ("48065-7",)),
+        Measure("esr", "mm/h", ("4537-7", "30341-2")),
+        Measure("blood-ph", "[pH]", ("2744-1", "11558-4", "2746-6")),
+        Measure("systolic", "mm[Hg]", ("8480-6", "8459-0", "8460-8", "76534-7")),
+        Measure("diastolic", "mm[Hg]", ("8462-4", "8453-3", "8454-1", "76535-4")),
+        Measure("arterial-pressure", "mm[Hg]", ("8478-0",)),
+        Measure("heart-rate", "/min", ("8867-4", "8893-0")),
+        Measure("respiratory-rate", "/min", ("9279-1",)),
+        Measure("temperature", "Cel", ("8310-5", "8331-1", "8332-9", "8328-7", "8333-7", "76011-6")),
+        Measure("saturation", "%", ("59408-5", "2708-6")),
+        Measure("inhaled-oxygen", "%", ("3150-6",)),
+        Measure("weight", "kg", ("29463-7", "3141-9", "3142-7")),
+        Measure("height", "cm", ("8302-2", "3137-7", "3138-5")),
+        Measure("bmi", "kg/m2", ("39156-5",)),
+        Measure("pain", "{score}", ("72514-3",)),
+        Measure("coma-scale", "{score}", ("9269-2",)),
+        Measure("ejection-fraction", "%", ("10230-1", "18043-0")),
     )
 }
 
@@ -112,7 +125,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "bicarbonate": ("bicarbonate", "bicarb", "hco3", "carbon dioxide", "total co2", "co2"),
     "urea-nitrogen": ("urea nitrogen", "blood urea nitrogen", "bun"),
     "urea": ("urea", "blood urea"),
-    "creatinine": ("creatinine", "serum creatinine", "creat"),
+    "creatinine": ("creatinine", "serum creatinine", "creat", "cr"),
     "glucose capillary-glucose": (
         "glucose", "blood glucose", "blood sugar", "sugar", "blood glucose level", "fasting glucose",
     ),
@@ -187,6 +200,9 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+DOSE = "dose"
+"""What a dose is one of: no measure, but of whichever drug is spoken of."""
+
 _DRUGS = (
     "potassium chloride", "sodium chloride", "magnesium sulfate", "magnesium oxide", "calcium gluconate",
     "calcium carbonate", "calcium chloride", "sodium bicarbonate", "potassium phosphate", "sodium phosphate",
@@ -199,6 +215,7 @@ _DRUGS = (
 def phrases() -> Mapping[Phrase, frozenset[str]]:
     """Every phrase of the table, as words, with the keys of the measures that it may mean."""
     found: dict[Phrase, frozenset[str]] = {phrase(name): frozenset() for name in _DRUGS}
+    found |= {(DOSE,): frozenset({DOSE}), ("dosage",): frozenset({DOSE})}
     for keys, names in _WORDS.items():
         for name in names:
             words = phrase(name)
@@ -230,5 +247,5 @@ def measure_of(code: str) -> Measure | None:
 
 def digest_of_concepts() -> str:
     """The digest of the table."""
-    measures = {key: [sorted(one.codes), one.analyte, one.in_percent, one.converts] for key, one in MEASURES.items()}
+    measures = {key: [sorted(one.codes), one.unit, one.analyte, one.converts] for key, one in MEASURES.items()}
     return digest({"measures": measures, "words": {key: list(names) for key, names in _WORDS.items()}, "drugs": _DRUGS})

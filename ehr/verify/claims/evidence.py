@@ -11,7 +11,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from ehr.verify.claims.asked import Asked
-from ehr.verify.claims.concepts import phrases
+from ehr.verify.claims.concepts import DOSE, phrases
 from ehr.verify.claims.readings import Hidden, Person, Reading, Showing, local, reference_of, resources_in, show
 from ehr.verify.claims.words import Phrase, Vocabulary
 from grounding.claims import Trace
@@ -66,7 +66,7 @@ class ClinicalEvidence:
     def asked_for(self) -> Meant | None:
         """What the instruction names."""
         found = [meant for one in self.asked.sentences for _, _, meant in self.known.occurrences(one.tokens)]
-        return _together(found)
+        return _together([meant for meant in found if meant.measures != {DOSE}])
 
 
 @lru_cache(maxsize=256)

@@ -18,7 +18,7 @@ Rules for counting:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
@@ -117,7 +117,7 @@ class Showing:
 def show(into: Showing, body: Any, call: int, series: int, hidden: Hidden) -> None:
     """Add what a result's body shows."""
     medications: dict[str, Any] = {}
-    resources = list(resources_in(body))
+    resources = list(resources_in(body, hidden.references))
     for resource in resources:
         reference = reference_of(resource)
         if resource.get("resourceType") == "Medication" and reference:
@@ -126,7 +126,7 @@ def show(into: Showing, body: Any, call: int, series: int, hidden: Hidden) -> No
         kind, reference = resource["resourceType"], reference_of(resource)
         if kind == "Patient":
             into.people.append(_person(resource, call, reference))
-        elif (kind == "Observation" or kind in _DRUGS) and reference not in hidden.references:
+        elif kind == "Observation" or kind in _DRUGS:
             found = (
                 _observed(resource, call, series, reference)
                 if kind == "Observation"
@@ -161,8 +161,13 @@ def _saying(reading: Reading) -> tuple[Any, ...]:
     return reading.codes, reading.value, reading.unit, reading.patient, reading.times[:1], reading.path
 
 
-def resources_in(body: Any, depth: int = _DEEPEST) -> Iterator[Mapping[str, Any]]:
-    """The resources of a body: itself, the entries of a Bundle, and what is contained in them."""
+def resources_in(
+    body: Any, hidden: Collection[str] = (), depth: int = _DEEPEST
+) -> Iterator[Mapping[str, Any]]:  # fmt: skip
+    """The resources of a body: itself, the entries of a Bundle, and what is contained in them.
+
+    Of those whose references are `hidden` nothing is shown, but who a patient is.
+    """
     kind = body.get("resourceType") if isinstance(body, dict) else None
     if not isinstance(kind, str) or kind == "OperationOutcome" or depth == 0:
         return
@@ -170,14 +175,18 @@ def resources_in(body: Any, depth: int = _DEEPEST) -> Iterator[Mapping[str, Any]
         for entry in _list(body.get("entry")):
             mode = _dict(_dict(entry).get("search")).get("mode")
             if mode != "outcome":
-                yield from resources_in(_dict(entry).get("resource"), depth - 1)
+                yield from resources_in(_dict(entry).get("resource"), hidden, depth - 1)
+        return
+    if reference_of(body) in hidden:
+        if kind == "Patient":
+            yield {key: body.get(key) for key in ("resourceType", "id", "identifier", "name")}
         return
     yield body
     for contained in _list(body.get("contained")):
         inner = dict(_dict(contained))
         if "id" in inner and reference_of(body):
             inner["id"] = f"{body['id']}#{str(inner['id']).lstrip('#')}"
-        yield from resources_in(inner, depth - 1)
+        yield from resources_in(inner, hidden, depth - 1)
 
 
 def reference_of(resource: Mapping[str, Any]) -> str:

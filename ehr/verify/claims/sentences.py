@@ -54,7 +54,7 @@ _SHORT = re.compile(r"(?:\b(?:e\.g|i\.e|approx|vs|no|dr|mr|mrs|ms|st|ca|avg|max|
 
 _DURATION = re.compile(
     r"[\s-]?(?:(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|hr|h|days?|d|weeks?|wks?|wk|months?|mos?|years?|yrs?|yr|a|y)\b"
-    r"(?:/o\b)?(?!\s?/|/))|\s?yo\b",
+    r"(?:/o\b)?(?!\s?/|/))|\s?yo\b|\s?y\.\s?o\b\.?",
     re.IGNORECASE,
 )  # fmt: skip
 _OPEN_UNIT = re.compile(r"(?:(?:x|×)?\s?10\s?[\^*]\s?\d{1,2}|[A-Za-z%µμ°\[{/])[A-Za-z0-9%µμ°\[\]{}*/^._²³]{0,40}")

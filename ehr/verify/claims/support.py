@@ -5,9 +5,10 @@ stated, of that time; else by a rule over a series (`ehr.verify.claims.series`),
 of the patient whom the instruction names count, once a call has shown who that is.
 
 What the measure is: what the number is bound to in its sentence (`ehr.verify.claims.binding`), by the words of the
-table and by the chart's own names; else the heading above it; else what the instruction names. Where the sentence only
-has it somewhere, what the instruction names may be meant as well. Where nothing names a measure, nobody can say what
-the number is a value of: it fails where no value of such a unit is equal, and is unscored where one is.
+table and by the chart's own names; else the heading above it; else what the instruction names. A measure that only
+stands somewhere in the sentence is passed over where nobody gives it in the number's unit; a dose is one of the drug
+that is asked about. Where nothing names a measure, nobody can say what the number is a value of: it fails where no
+value of such a unit is equal, and is unscored where one is.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from datetime import date, timedelta
 from ehr.verify.claims.asked import Rule
 from ehr.verify.claims.binding import bind
 from ehr.verify.claims.claim import ClinicalClaim, code_before
-from ehr.verify.claims.concepts import phrases
+from ehr.verify.claims.concepts import DOSE, MEASURES, phrases
 from ehr.verify.claims.equal import in_unit, is_by_factor, same, units_for
 from ehr.verify.claims.evidence import ClinicalEvidence, Meant
 from ehr.verify.claims.readings import Person, Reading
@@ -95,17 +96,24 @@ def _meant(claim: ClinicalClaim, evidence: ClinicalEvidence) -> Meant | frozense
         return frozenset({code})
     known = evidence.known
     bound = bind(claim.tokens, claim.at, known)
+    asked = evidence.asked_for
+    if bound is not None and bound.meant.measures == {DOSE}:
+        return asked if asked is not None and bound.strong else bound.meant
     if bound is not None and bound.strong:
         return bound.meant
     under = bind((*claim.heading, "#"), len(claim.heading), known) if claim.heading else None
     if bound is None and under is not None:
         return under.meant
-    asked = evidence.asked_for
-    if bound is None:
+    if bound is None or (asked is not None and not _may_be_of(bound.meant, claim)):
         return asked
-    if asked is None:
-        return bound.meant
-    return Meant(bound.meant.measures | asked.measures, bound.meant.names | asked.names)
+    return bound.meant
+
+
+def _may_be_of(meant: Meant, claim: ClinicalClaim) -> bool:
+    """Whether a number in this unit may be a value of what is meant, as far as the table tells."""
+    if not claim.units or meant.names or not meant.measures:
+        return True
+    return any(MEASURES[key].may_be_in(unit) for key in meant.measures if key != DOSE for unit in claim.units)
 
 
 def _of(meant: Meant | frozenset[str], claim: ClinicalClaim, readings: Sequence[Reading]) -> list[Reading]:
@@ -117,6 +125,8 @@ def _of(meant: Meant | frozenset[str], claim: ClinicalClaim, readings: Sequence[
 
 def _is_of(reading: Reading, meant: Meant, claim: ClinicalClaim) -> bool:
     if reading.measure is not None and reading.measure.key in meant.measures:
+        return True
+    if DOSE in meant.measures and reading.kind == "drug":
         return True
     for name in reading.names:
         if name.specimen is not None and name.specimen not in claim.tokens and name.specimen not in claim.asked.words:

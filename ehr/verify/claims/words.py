@@ -38,7 +38,8 @@ LINKS = words_in(
 
 def plain(text: str) -> str:
     """A text of the same length with one sign for each that looks the same: blanks, minus signs, lower case."""
-    return "".join(c if len(c) == 1 else o for c, o in ((o.lower(), o) for o in text.translate(_PLAIN)))
+    text = text.translate(_PLAIN).replace("->", "→ ").replace("=>", "→ ")
+    return "".join(c if len(c) == 1 else o for c, o in ((o.lower(), o) for o in text))
 
 
 def word(text: str) -> str:

@@ -142,6 +142,7 @@ def test_ranges_and_lists_are_a_claim_for_each_number() -> None:
     assert found("between 3.9 and 4.5 mmol/L") == [("value", "3.9"), ("value", "4.5 mmol/L")]
     assert found("3.9-4.5 mmol/L") == [("value", "3.9"), ("value", "4.5 mmol/L")]
     assert found("3.9–4.5 mmol/L") == [("value", "3.9"), ("value", "4.5 mmol/L")]
+    assert found("Potassium 4.1 -> 4.3 → 4.0 mmol/L") == [("value", "4.1"), ("value", "4.3"), ("value", "4.0 mmol/L")]
     listed = claims("Potassium: 4.1, 4.3 and 4.0 mmol/L")
     assert [(claim.text, claim.units) for claim in listed] == [
         ("4.1", ("mmol/L",)), ("4.3", ("mmol/L",)), ("4.0 mmol/L", ("mmol/L",)),
@@ -150,6 +151,10 @@ def test_ranges_and_lists_are_a_claim_for_each_number() -> None:
 
 def test_a_range_that_a_stated_value_lies_in_is_a_limit() -> None:
     assert found("Potassium 3.2 mmol/L is between 3.0 and 3.5 mmol/L") == [("value", "3.2 mmol/L")]
+    assert found("Potassium 3.2 (3.5-5.1)") == found("Potassium 3.2 [3.5-5.1]") == [("value", "3.2")]
+    assert found("Potassium 3.2 mmol/L (3.5-5.1 mmol/L)") == [("value", "3.2 mmol/L")]
+    assert found("| Potassium | 3.2 | L | 3.5-5.1 | mmol/L |") == [("value", "3.2")]
+    assert found("| Potassium | 3.2-3.8 mmol/L |") == [("value", "3.2"), ("value", "3.8 mmol/L")]
     assert found("Potassium was between 3.0 and 3.5 mmol/L") == [("value", "3.0"), ("value", "3.5 mmol/L")]
 
 
@@ -170,7 +175,16 @@ def test_a_blood_pressure_is_one_claim() -> None:
 
 
 def test_ages() -> None:
-    for answer in ("She is 32 years old.", "a 32-year-old woman", "aged 32", "age: 32", "32 y/o", "32 years of age"):
+    for answer in (
+        "She is 32 years old.",
+        "a 32-year-old woman",
+        "aged 32",
+        "age: 32",
+        "32 y/o",
+        "32 y.o.",
+        "32yo",
+        "32 years of age",
+    ):
         (claim,) = claims(answer)
         assert (claim.kind, claim.value, claim.units) == ("age", 32, ("a",)), answer
     assert [claim.units for claim in claims("8 months old, 3 weeks old, 5 days old")] == [("mo",), ("wk",), ("d",)]

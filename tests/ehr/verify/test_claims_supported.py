@@ -195,6 +195,21 @@ def test_a_drug_named_like_a_measure_is_none() -> None:
     assert outcome("Potassium chloride 4.1 mmol/L", LAB) == "fail"
 
 
+def test_a_measure_that_only_stands_somewhere_in_the_sentence() -> None:
+    """It is what the number is of where its unit allows it, else what is asked for is."""
+    assert outcome("The sodium, as the night nurse wrote, is 4.1 mmol/L", LAB) == "fail"
+    assert outcome("The potassium, as the night nurse wrote, is 4.1 mmol/L", LAB) == "pass"
+    assert outcome("The weight was not checked by anyone, and the result is 4.1 mmol/L", LAB) == "pass"
+
+
+def test_a_dose_is_one_of_the_drug_that_is_asked_about() -> None:
+    shown = search(order("furosemide 40 MG Oral Tablet", 20), order("carvedilol 6.25 MG Oral Tablet", 6.25, id="o2"))
+    asked = "What is the dose of furosemide?"
+    assert outcome("The dose is 20 mg", shown, asked=asked) == "pass"
+    assert outcome("The dose is 6.25 mg", shown, asked=asked) == "fail"
+    assert outcome("At her weight the current dose is 20 mg", shown, asked=asked) == "pass"
+
+
 # Times
 
 
@@ -351,6 +366,16 @@ def test_what_was_read_before_it_was_written_supports() -> None:
     patch = call("fhir_patch", {"type": "Observation", "id": "x1", "patch": []}, shown)
     assert outcome("potassium 4.1", read(shown), patch) == "pass"
     assert outcome("potassium 4.1", patch, read(shown)) == "fail"
+
+
+def test_what_the_agent_s_own_resource_contains_and_says_of_a_birth_never_supports() -> None:
+    report = {"resourceType": "DiagnosticReport", "id": "r1", "contained": [observation("potassium", 6.6)]}
+    update = call("fhir_update", {"type": "DiagnosticReport", "id": "r1", "resource": {"resourceType": "X"}}, None)
+    assert outcome("potassium 6.6", update, read(report)) == "fail"
+    assert outcome("potassium 6.6", read(report)) == "pass"
+    born = call("fhir_update", {"type": "Patient", "id": "p17", "resource": patient()}, patient())
+    assert outcome("She is 32 years old", born, read(patient()), asked="Who?") == "fail"
+    assert outcome("She is 32 years old", read(patient()), born, asked="Who?") == "pass"
 
 
 def test_a_write_whose_answer_was_lost_never_supports() -> None:
