@@ -53,8 +53,8 @@ _END = re.compile(r"[.!?;](?=\s|$)|\n")
 _SHORT = re.compile(r"(?:\b(?:e\.g|i\.e|approx|vs|no|dr|mr|mrs|ms|st|ca|avg|max|min|temp|resp)|(?:^|\s)[a-z])$")
 
 _DURATION = re.compile(
-    r"[\s-]?(?:(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|hr|h|days?|d|weeks?|wks?|wk|months?|mos?|years?|yrs?|yr|a|y)\b"
-    r"(?:/o\b)?(?!\s?/|/))|\s?yo\b|\s?y\.\s?o\b\.?",
+    r"\s?y\.\s?o\b\.?|[\s-]?(?:(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|hr|h|days?|d|weeks?|wks?|wk|months?|mos?|years?|yrs?|yr|a|y)\b"
+    r"(?:/o\b)?(?!\s?/|/))|\s?yo\b",
     re.IGNORECASE,
 )  # fmt: skip
 _OPEN_UNIT = re.compile(r"(?:(?:x|×)?\s?10\s?[\^*]\s?\d{1,2}|[A-Za-z%µμ°\[{/])[A-Za-z0-9%µμ°\[\]{}*/^._²³]{0,40}")
