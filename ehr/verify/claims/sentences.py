@@ -53,10 +53,11 @@ _END = re.compile(r"[.!?;](?=\s|$)|\n")
 _SHORT = re.compile(r"(?:\b(?:e\.g|i\.e|approx|vs|no|dr|mr|mrs|ms|st|ca|avg|max|min|temp|resp)|(?:^|\s)[a-z])$")
 
 _DURATION = re.compile(
-    r"\s?y\.\s?o\b\.?|[\s-]?(?:(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|hr|h|days?|d|weeks?|wks?|wk|months?|mos?|years?|yrs?|yr|a|y)\b"
-    r"(?:/o\b)?(?!\s?/|/))|\s?yo\b",
+    r"\s?y\.\s?o\b\.?|\s?yo\b"
+    r"|[\s-]?(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|hr|h|days?|d|weeks?|wks?|wk|months?|mos?|years?|yrs?|yr|a|y)\b"
+    r"(?:/o\b)?(?!\s?/|/)",
     re.IGNORECASE,
-)  # fmt: skip
+)
 _OPEN_UNIT = re.compile(r"(?:(?:x|×)?\s?10\s?[\^*]\s?\d{1,2}|[A-Za-z%µμ°\[{/])[A-Za-z0-9%µμ°\[\]{}*/^._²³]{0,40}")
 _BLANKS = re.compile(r"[ \t]{0,3}-?")
 _RATE = re.compile(r"\s?(?:/|per\b)")
