@@ -39,8 +39,8 @@ _RULES: tuple[tuple[Rule, re.Pattern[str]], ...] = (
     (
         "difference",
         re.compile(
-            r"\b(?:differences?|changed?|increased?|decreased?|rise|rose|risen|fell|fall|fallen|drop|dropped|gain|gained"
-            r"|lost|loss|delta|higher|lower|up|down) (?:by|of)\b|\bhow much (?:has|have|did|more|less)\b"
+            r"\b(?:differences?|changed?|increased?|decreased?|rise|rose|risen|fell|fall|fallen|drop|dropped|gain"
+            r"|gained|lost|loss|delta|higher|lower|up|down) (?:by|of)\b|\bhow much (?:has|have|did|more|less)\b"
             r"|\b(?:difference|change|delta|increase|decrease|rise|drop|gain|loss) (?:is|was|in|between|from)\b"
         ),
     ),
@@ -50,7 +50,8 @@ _DIRECT = re.compile(
     r"\b(?:latest|most recent|newest|current|currently)\b|\blast(?! (?:\d|few|couple|day|week|month|year))"
 )
 _WINDOW = re.compile(
-    r"\b(?:last|past|previous|prior|preceding|these|within)\s+(?:the\s+)?(?:last\s+|past\s+)?(\d{1,4}|a|an|one|two|three)?[\s-]*"
+    r"\b(?:last|past|previous|prior|preceding|these|within)\s+(?:the\s+)?(?:last\s+|past\s+)?"
+    r"(\d{1,4}|a|an|one|two|three)?[\s-]*"
     r"(minute|hour|day|week|month|year|hr|h)s?\b"
 )
 _LENGTHS = {"minute": 1 / 60, "hour": 1, "hr": 1, "h": 1, "day": 24, "week": 168, "month": 24 * 30, "year": 24 * 365}

@@ -54,8 +54,8 @@ _SHORT = re.compile(r"(?:\b(?:e\.g|i\.e|approx|vs|no|dr|mr|mrs|ms|st|ca|avg|max|
 
 _DURATION = re.compile(
     r"\s?y\.\s?o\b\.?|\s?yo\b"
-    r"|[\s-]?(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|hr|h|days?|d|weeks?|wks?|wk|months?|mos?|years?|yrs?|yr|a|y)\b"
-    r"(?:/o\b)?(?!\s?/|/)",
+    r"|[\s-]?(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|hr|h|days?|d|weeks?|wks?|wk|months?|mos?"
+    r"|years?|yrs?|yr|a|y)\b(?:/o\b)?(?!\s?/|/)",
     re.IGNORECASE,
 )
 _OPEN_UNIT = re.compile(r"(?:(?:x|×)?\s?10\s?[\^*]\s?\d{1,2}|[A-Za-z%µμ°\[{/])[A-Za-z0-9%µμ°\[\]{}*/^._²³]{0,40}")
