@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,8 @@ from jsonschema_rs import validator_for
 from grounding import POLICIES, REFUSAL
 from readback.grounded import GroundingDocument
 from readback.schemas import schema
-from tests.readback.command import Ended, finished, readback
+from tests.readback.command import Ended, finished, readback, started
+from tests.support import ROOT
 
 TEXT = "class HTTPAdapter:\n    def send(self, request_body): ...\n"
 
@@ -31,6 +34,7 @@ def chat(
 
 
 def write(file: Path, *traces: Any) -> Path:
+    file.parent.mkdir(exist_ok=True)
     file.write_text("".join(f"{json.dumps(trace)}\n" for trace in traces))
     return file
 
@@ -186,6 +190,34 @@ def test_the_null_takes_traces_of_the_same_repository_only(tmp_path: Path) -> No
     totals = document(readback("ground", write(tmp_path / "a.jsonl", *apart), "--json"))["totals"]
     assert (totals["null_rate"], totals["null_pairs"]) == (None, 0)
     assert totals["null_why"] == "no answer has a trace of another question beside it that scores it"
+
+
+def test_a_folder_of_many_traces_is_streamed(tmp_path: Path) -> None:
+    for at in range(1_500):
+        trace = chat(f"src/a{at % 7}.py", f"src/a{at % 5}.py", id=str(at))
+        write(tmp_path / f"{at // 100:02d}" / f"{at:04d}.json", trace)
+    with started("ground", tmp_path, "--jsonl", cwd=tmp_path) as process:
+        assert process.stdout is not None
+        first = json.loads(process.stdout.readline())
+        out, err = process.communicate()
+    assert (first["id"], process.returncode) == ("0", 0)
+    assert [json.loads(line)["id"] for line in out.splitlines()] == [str(at) for at in range(1, 1_500)]
+    assert "215 pass, 1285 fail, 0 vacuous, 0 unscored; grounded 14.3% (null" in err
+
+
+def test_the_peak_of_memory_does_not_grow_with_the_traces(tmp_path: Path) -> None:
+    traces = [chat(f"src/a{at}.py", f"src/a{at}.py", repository="x" * 2_000) for at in range(300)]
+    few, many = write(tmp_path / "few.jsonl", *traces), write(tmp_path / "many.jsonl", *traces * 10)
+    assert peak(many) < peak(few) * 1.15
+
+
+def peak(file: Path) -> int:
+    """Kilobytes that a process of its own holds at most while it judges the traces of a file."""
+    program = "import resource; from readback.cli import main; main(); print(resource.getrusage(0).ru_maxrss)"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "ground", str(file)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return int(done.stdout.splitlines()[-1])
 
 
 def test_an_answer_hides_nothing_on_the_terminal(tmp_path: Path) -> None:
