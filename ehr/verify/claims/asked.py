@@ -64,8 +64,8 @@ class Asked:
     """What the texts that the agent was told say.
 
     `sentences` are theirs, `given` their numbers, `units` the units that they name (in UCUM), `rules` what they ask to
-    be derived, `direct` whether they ask for a value as it stands, `hours` the windows back from now, `wants_codes`
-    whether codes are asked for, `words` the text in lower case.
+    be derived, `direct` whether they ask for a value as it stands, `windows` the lengths of time back from now,
+    `wants_codes` whether codes are asked for, `words` the text in lower case.
     """
 
     words: str
@@ -82,9 +82,9 @@ class Asked:
 @lru_cache(maxsize=512)
 def asked_in(given: tuple[str, ...]) -> Asked:
     """What these texts say."""
-    text = "\n".join(given)
     now = clock_in(given)
-    low = plain(_NOW.sub("", text))
+    text = _NOW.sub("", "\n".join(given))  # what time it is is no time that the instruction speaks of
+    low = plain(text)
     sentences = sentences_of(text, now)
     rules = rules_in(low)
     return Asked(

@@ -106,7 +106,6 @@ class Sentence:
     is_whole_line: bool
 
 
-@lru_cache(maxsize=512)
 def sentences_of(text: str, now: datetime | None) -> tuple[Sentence, ...]:
     """The sentences of a text, in order."""
     return tuple(_sentences(text, now))

@@ -256,6 +256,9 @@ def test_who_is_meant_by_name_and_birth() -> None:
     who = search(patient(), namesake)
     assert outcome("4.1", who, search(mine, other), asked=asked) == "pass"
     assert outcome("5.5", who, search(mine, other), asked=asked) == "fail"
+    someone = search(patient("p18", name=[{"family": "Russell", "given": ["Scott"]}]), patient(mrn="1"))
+    assert outcome("5.5", someone, search(mine, other), asked="What is the potassium of Angela Baker?") == "fail"
+    assert outcome("5.5", someone, search(mine, other), asked="What is the potassium of Scott Russell?") == "pass"
 
 
 # What counts
