@@ -100,9 +100,12 @@ def _traces(paths: Sequence[Path]) -> Iterator[Found | Problem]:
     except TraceError as error:
         raise Mistake(str(error)) from None
     with Meter("judging", len(files), unit="files") as meter:
+        count = 0
         for done, file in enumerate(files):
-            meter.at(done, last=file.name)
-            yield from find_traces(file)
+            for found in find_traces(file):
+                meter.at(done, last=f"{count:,} traces, {file.name}")
+                yield found
+                count += 1
         meter.at(len(files))
 
 
