@@ -18,8 +18,9 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from ehr.verify.claims.asked import Rule
+from ehr.verify.claims.beside import code_before
 from ehr.verify.claims.binding import bind
-from ehr.verify.claims.claim import ClinicalClaim, code_before
+from ehr.verify.claims.claim import ClinicalClaim
 from ehr.verify.claims.concepts import DOSE, MEASURES, phrases
 from ehr.verify.claims.equal import in_unit, is_by_factor, same, units_for
 from ehr.verify.claims.evidence import ClinicalEvidence, Meant

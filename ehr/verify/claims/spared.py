@@ -1,0 +1,110 @@
+"""Numbers in a sentence that are no claim: limits, what is denied, and what the agent did or advises."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from ehr.verify.claims.concepts import words_of_phrases
+from ehr.verify.claims.kinds import is_count
+from ehr.verify.claims.sentences import NUMBER, Sentence
+from ehr.verify.claims.words import words_in
+
+_LIMITS = words_in(
+    "< > ≤ ≥ below under above over than least most exceed exceeding exceed beyond until upto reference ref target"
+    " threshold goal limit cutoff range baseline"
+)
+_LIMITS_BEHIND = words_in("more less above below higher lower greater over under fewer")
+_BEFORE_LIMITS = words_in("a an the of ( : = is was at her his value level - or equal to")
+_RANGES = (("-",), ("–",), ("—",), ("to",))
+_DENIALS = words_in("no not never without nor neither cannot")
+_BEFORE_DENIALS = words_in("a an the of any value reading result level equal to at is was be been being ever")
+_NO_MEASURE = frozenset({"t", "low", "high"})  # words of phrases that say something by themselves
+_CAUSES = words_in("because since given after due despite although as")
+_ADVICE = re.compile(
+    r"\b(?:recommend|recommended|suggest|suggested|advise|propose|consider|would|should|will)\b[^,#@]*$"
+)
+_ACTS = re.compile(
+    r"(?:^|[.;:,(] ?|\b(?:i|we|ve|have|has|been|be|successfully|and|then|also|now|will) )"
+    r"(?:also |now |successfully |then |just )?"
+    r"(?:ordered|order|prescribed|placed|requested|scheduled|recorded|charted|entered|documented|added|created|updated"
+    r"|set|changed|corrected|wrote|written|amended|replaced|started|gave|given|administered|stored|saved|submitted|sent"
+    r"|posted|put)\b"
+)
+
+
+def spared(sentence: Sentence) -> set[int]:
+    """The places of numbers that are limits, denied, or what the agent did; of a range both ends are."""
+    tokens = sentence.tokens
+    found = {at for at in sentence.numbers if _is_limit(tokens, at) or _is_denied(tokens, at) or _is_act(tokens, at)}
+    places = sorted(sentence.numbers)
+    for first, second in pairwise(places):
+        between = tokens[first + 1 : second]
+        is_range = between in _RANGES or (between == ("and",) and "between" in tokens[:first])
+        is_limit = tokens[max(0, first - 1) : first] == ("normal",) or _is_beside_value(tokens, first)
+        if is_range and (is_limit or first in found or second in found):
+            found |= {first, second}
+    return found
+
+
+def _is_beside_value(tokens: Sequence[str], at: int) -> bool:
+    """Whether a range goes with a number that is stated before: `3.2 is between 3.0 and 3.5`, `3.2 (3.5-5.1)`."""
+    before = tokens[max(0, at - 1) : at]
+    if before not in (("between",), ("(",), ("[",), ("|",)):
+        return False
+    place = at - 2
+    if before == ("|",) and tokens[place] == "|":
+        return False
+    while place >= 0 and tokens[place] in (
+        "is",
+        "was",
+        "lie",
+        "fall",
+        "which",
+        ",",
+        "(",
+        ")",
+        "and",
+        "thus",
+        "|",
+        "l",
+        "h",
+        "low",
+        "high",
+        "normal",
+    ):
+        place -= 1
+    return place >= 0 and tokens[place] == NUMBER
+
+
+def _is_limit(tokens: Sequence[str], at: int) -> bool:
+    if tokens[at + 1 : at + 2] == ("or",) and at + 2 < len(tokens) and tokens[at + 2] in _LIMITS_BEHIND:
+        return True
+    if tokens[max(0, at - 2) : at] == ("(", "normal"):
+        return True
+    place = at - 1
+    while place >= 0 and tokens[place] in _BEFORE_LIMITS:
+        place -= 1
+    return place >= 0 and tokens[place] in _LIMITS and not (tokens[place] == "over" and is_count(tokens, at))
+
+
+def _is_denied(tokens: Sequence[str], at: int) -> bool:
+    place = at - 1
+    while place >= 0 and _is_before_denial(tokens[place]):
+        place -= 1
+    if place >= 1 and tokens[place] == "t" and tokens[place - 1] in ("'", "’"):
+        return True
+    if place >= 1 and tokens[place - 1 : place + 1] in (("rather", "than"), ("instead", "of")):
+        return True
+    return place >= 0 and tokens[place] in _DENIALS
+
+
+def _is_before_denial(word: str) -> bool:
+    return word in _BEFORE_DENIALS or (word in words_of_phrases() and word not in _NO_MEASURE)
+
+
+def _is_act(tokens: Sequence[str], at: int) -> bool:
+    start = max((place + 1 for place in range(at) if tokens[place] in _CAUSES), default=0)
+    before = " ".join(tokens[start:at])
+    return _ACTS.search(before) is not None or _ADVICE.search(before) is not None
