@@ -346,16 +346,18 @@ def _version(location: str, base: str) -> Version:
 
 def wait_until_ready(base: str, seconds: float = 120.0) -> None:
     """Return once the server answers `/metadata`. Raises `RemoteError` if it does not in that time."""
-    client, deadline = FhirClient(base, timeout=10.0), time.monotonic() + seconds
+    client, deadline, last = FhirClient(base, timeout=10.0), time.monotonic() + seconds, ""
     try:
         while True:
             try:
-                if client.get("/metadata").status == 200:
+                status = client.get("/metadata").status
+                if status == 200:
                     return
+                last = f"its answer to GET {client.base}/metadata is {status}; name the address below which FHIR is"
             except ClientError:
-                pass
+                last = "is the server up?"
             if time.monotonic() > deadline:
-                raise RemoteError(f"{base} did not answer within {seconds:g} s; is the server up?")
+                raise RemoteError(f"{base} did not answer as a FHIR server within {seconds:g} s; {last}")
             time.sleep(0.5)
     finally:
         client.close()

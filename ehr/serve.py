@@ -113,7 +113,7 @@ def record_app(record: Record, address: str, *, validation: str = "hapi") -> Sta
         Route("/fhir", fhir, methods=_METHODS),
         Route("/fhir/{rest:path}", fhir, methods=_METHODS),
     ]
-    return _guarded(routes, address)
+    return _guarded(routes, address, f"FHIR is below {address}/fhir")
 
 
 def sessions_app(sessions: Sessions) -> Starlette:
@@ -149,7 +149,10 @@ def sessions_app(sessions: Sessions) -> Starlette:
         Route("/f/{secret}/fhir", fhir, methods=_METHODS),
         Route("/f/{secret}/fhir/{rest:path}", fhir, methods=_METHODS),
     ]
-    return _guarded(routes, sessions.address)
+    return _guarded(
+        routes, sessions.address,
+        "GET /tasks lists the tasks, POST /sessions opens one, and its base_url is the address of its FHIR server",
+    )  # fmt: skip
 
 
 async def _carried_out(asked: Asked, prefix: str, handle: Handle) -> Answer:
@@ -247,7 +250,8 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _guarded(routes: list[Route], address: str) -> Starlette:
+def _guarded(routes: list[Route], address: str, way: str) -> Starlette:
+    """`way` is told to whoever asks for what is not there."""
     from starlette.exceptions import HTTPException
     from starlette.middleware import Middleware
 
@@ -257,7 +261,8 @@ def _guarded(routes: list[Route], address: str) -> Starlette:
 
     async def unknown(asked: Asked, problem: Exception) -> Answer:
         assert isinstance(problem, HTTPException)
-        return JSONResponse({"error": f"{asked.method} {asked.url.path[:200]}: {problem.detail}"}, problem.status_code)
+        what = f"{asked.method} {asked.url.path[:200]}: {problem.detail}"
+        return JSONResponse({"error": f"{what}; {way}"}, problem.status_code)
 
     async def fault(asked: Asked, problem: Exception) -> Answer:
         return JSONResponse({"error": "this is a fault of the server's own; its terminal says more"}, 500)

@@ -18,6 +18,7 @@ Rules:
 
 from __future__ import annotations
 
+import difflib
 import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -272,7 +273,7 @@ class Sessions:
             raise SessionError(400, f"{unknown[0]!r} is nothing that a session has; it has {', '.join(_KEYS)}")
         task = self._tasks.get(str(asked.get("task")))
         if task is None:
-            raise SessionError(404, f"there is no task {shown(asked.get('task'))}; GET /tasks lists them")
+            raise SessionError(404, self._no_task(asked.get("task")))
         condition = "default" if asked.get("condition") is None else asked["condition"]
         if not isinstance(condition, str) or condition not in self.suite.conditions:
             known = ", ".join(self.suite.conditions)
@@ -286,6 +287,15 @@ class Sessions:
             return task, condition, _variant(asked.get("variant")), agent
         except ValueError as problem:
             raise SessionError(400, str(problem)) from None
+
+    def _no_task(self, asked: Any) -> str:
+        if asked is None:
+            return "a session needs a task, such as {'task': 'ehr/record-weight/0001'}; GET /tasks lists them"
+        firsts = {task.template: id for id, task in reversed(self._tasks.items())}
+        name = asked.removeprefix("ehr/").partition("/")[0] if isinstance(asked, str) else ""
+        close = difflib.get_close_matches(name[:LONGEST_NAME], firsts, n=1)
+        nearest = f"; did you mean {firsts[close[0]]!r}? GET" if close else "; GET"
+        return f"there is no task {shown(asked)}{nearest} /tasks lists them"
 
     def _baselines(self) -> tuple[str, ...]:
         from ehr.tasks.baselines import BASELINES, NEAR_ORACLES, TRUSTING

@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _usage(problem: typer.TyperException) -> int:
     context = getattr(problem, "ctx", None)
-    message = problem.format_message()
+    message = problem.format_message().replace("Value error, ", "")  # an error's class, and nothing to a user
     if type(problem).__name__ == "NoArgsIsHelpError":  # its message is the help
         note(message)
         return problem.exit_code

@@ -16,7 +16,15 @@ from readback.cli.ending import DONE, INCOMPLETE, Mistake
 from readback.cli.numbers import amount
 from readback.cli.options import Dollars, External, Jobs, Json
 from readback.cli.output import document, note, result
-from readback.cli.playing import opened, play, print_screen, say_problems, warn
+from readback.cli.playing import (
+    opened,
+    play,
+    print_screen,
+    refuse_no_task,
+    say_problems,
+    warn,
+    warn_of_undrawn,
+)
 
 if TYPE_CHECKING:
     from harness.limits import Budget
@@ -143,11 +151,11 @@ def _work(
     with opened(source, options_again(options, source, there) if there else options) as ready:
         if there:
             refuse_other_record(there, ready)
+        refuse_no_task(ready, source.undrawn(ready))
         plan = make_plan(
             ready, agents, conditions=conditions_of(ready, prompts), variants=variants, repeats=run.repeats
         )  # fmt: skip
-        for template, reason in source.undrawn(ready).items():
-            warn(f"{run.label}: template {template!r} cannot be drawn in full on this record: {reason}")
+        warn_of_undrawn(source.undrawn(ready), f"{run.label}: ")
         yield _Work(form, options, source, plan)
 
 

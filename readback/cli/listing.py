@@ -105,7 +105,7 @@ def tasks(
 ) -> None:
     """List the tasks of a suite."""
     from readback.cli.pages import columns
-    from readback.cli.playing import opened, warn
+    from readback.cli.playing import opened, warn_of_undrawn
     from readback.documents import TaskList
     from readback.registry import suite_source
     from readback.running import Options
@@ -124,8 +124,7 @@ def tasks(
             return
         for line in columns((one.id, one.kind, one.instruction) for one in ready.tasks):
             result(line)
-        for template, reason in undrawn.items():
-            warn(f"template {template!r} cannot be drawn in full on this record: {reason}")
+        warn_of_undrawn(undrawn)
 
 
 def schema(

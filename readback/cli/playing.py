@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, chdir, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +40,24 @@ _WIDTH = 120
 def warn(sentence: str) -> None:
     """Say what is not as it should be, and go on."""
     note(f"warning: {sentence}")
+
+
+def warn_of_undrawn(undrawn: Mapping[str, str], run: str = "") -> None:
+    """Name the templates that gave no tasks, or too few; those with one reason in one sentence."""
+    by_reason: dict[str, list[str]] = {}
+    for template, reason in undrawn.items():
+        by_reason.setdefault(reason, []).append(template)
+    for reason, templates in by_reason.items():
+        what = f"template {templates[0]!r}" if len(templates) == 1 else f"{len(templates)} templates"
+        named = "" if len(templates) == 1 else f" ({', '.join(templates)})"
+        warn(f"{run}{what} cannot be drawn in full on this record: {reason}{named}")
+
+
+def refuse_no_task(suite: Suite, undrawn: Mapping[str, str]) -> None:
+    """Raises `Mistake` where there is nothing to play, with the reason that most templates give."""
+    if not suite.tasks:
+        ((reason, _),) = Counter(undrawn.values()).most_common(1) or [("nothing is left of what was asked for", 0)]
+        raise Mistake(f"{suite.name} has no task here: {reason}; name another record, or other tasks")
 
 
 def opened_runs(paths: Sequence[Path]) -> list[RunFolder]:

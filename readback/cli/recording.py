@@ -148,7 +148,9 @@ def export(
 
     with Record.open(record) as opened:
         if type is not None and type not in opened.counts:
-            raise UnknownNameError("resource type", type, opened.counts, f"see readback record info {record}")
+            raise UnknownNameError(
+                f"resource in {str(record)!r} of type", type, opened.counts, f"see readback record info {record}"
+            )
         if out is None:
             _write(opened, type, sys.stdout.buffer)
             return

@@ -59,6 +59,7 @@ def _page(gathered: Gathered, out: Path | None) -> Path:
         out = _JOINT if several else Path(gathered.sources[0].run) / REPORT
     elif out.is_dir():
         raise Mistake(f"{str(out)!r} is a folder; name the file, such as {out / REPORT}")
+    out.parent.mkdir(parents=True, exist_ok=True)
     for source in gathered.sources:
         record = source.stored.about.get("record")
         if isinstance(record, dict) and not record.get("synthetic", True):

@@ -34,7 +34,16 @@ from readback.cli.options import (
     Validating,
 )
 from readback.cli.output import note
-from readback.cli.playing import carry_out, conclude, described, opened, thresholds_of, warn
+from readback.cli.playing import (
+    carry_out,
+    conclude,
+    described,
+    opened,
+    refuse_no_task,
+    thresholds_of,
+    warn,
+    warn_of_undrawn,
+)
 
 if TYPE_CHECKING:
     from harness.plan import Plan
@@ -127,6 +136,8 @@ def run(
     environment = {**os.environ, **NO_KEYS} if dry_run else os.environ
     agents = agents_of(options, source, purse, environment=environment)
     with opened(source, options) as ready:
+        undrawn = source.undrawn(ready)
+        refuse_no_task(ready, undrawn)
         if not allow_external:
             refuse_to_send_out(ready, agents)
         plan = make_plan(
@@ -136,9 +147,7 @@ def run(
             variants=variants,
             repeats=repeats,
         )
-        undrawn = source.undrawn(ready)
-        for template, reason in undrawn.items():
-            warn(f"template {template!r} cannot be drawn in full on this record: {reason}")
+        warn_of_undrawn(undrawn)
         expected = estimate(plan)
         if dry_run:
             show_plan(plan, expected, undrawn, as_json=as_json)

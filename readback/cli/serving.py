@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
+import socket as sockets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,11 +18,9 @@ from readback.cli.ending import DONE, Mistake
 from readback.cli.numbers import amount, whole
 from readback.cli.options import PerTemplate, RecordPath, Seed, TaskNames
 from readback.cli.output import note, result
-from readback.cli.playing import conclude, opened, warn
+from readback.cli.playing import conclude, opened, refuse_no_task, warn
 
 if TYPE_CHECKING:
-    import socket as sockets
-
     from ehr.tasks.suite import EhrSuite
     from harness.runfolder import RunFolder
     from readback.running import Options
@@ -77,9 +77,11 @@ def _listening(host: str, port: int) -> Iterator[tuple[sockets.socket, str]]:
         reached = listener.__enter__()
     except (OSError, OverflowError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
-        raise Mistake(
-            f"cannot listen on {host}:{port} ({reason}); name another with --port, or 0 for a free one"
-        ) from None
+        is_no_address = isinstance(problem, sockets.gaierror) or getattr(problem, "errno", None) == errno.EADDRNOTAVAIL
+        other = (
+            "an address of this machine with --host" if is_no_address else "another with --port, or 0 for a free one"
+        )
+        raise Mistake(f"cannot listen on {host}:{port} ({reason}); name {other}") from None
     try:
         yield reached
     finally:
@@ -97,7 +99,7 @@ def _serve_record(path: Path | None, socket: sockets.socket, address: str) -> in
     with record:
         result(f"{address}/fhir")
         note(
-            f"{sum(record.counts.values())} resources; it is {record.clock} there. What is written lives in memory."
+            f"{sum(record.counts.values()):,} resources; it is {record.clock} there. What is written lives in memory."
             " Ctrl-C ends it."
         )
         run(record_app(record, address), socket)
@@ -113,7 +115,9 @@ def _serve_sessions(
     from ehr.sessions import Sessions
     from readback.registry import suite_source
 
-    with opened(suite_source("ehr"), options) as ready:
+    source = suite_source("ehr")
+    with opened(source, options) as ready:
+        refuse_no_task(ready, source.undrawn(ready))
         suite = cast("EhrSuite", ready)
         with _folder(suite, options, out) as folder:
             sessions = Sessions(suite, folder, address, lifetime=lifetime)

@@ -68,7 +68,7 @@ def close_session(
     from urllib.parse import quote
 
     said = {"outcome": outcome, "answer": list(answer or ()), "note": text}
-    closed = _posted(server, f"/sessions/{quote(session, safe='')}/finish", said)
+    closed = _posted(server, f"/sessions/{quote(session, safe='')}/finish", said, about=session)
     if as_json:
         document(closed)
     else:
@@ -89,8 +89,10 @@ def _show(closed: dict[str, Any]) -> None:
                 result(visible(f"    {clause['name']}: {clause['label'] or 'fails'} ({clause['actual'] or 'nothing'})"))
 
 
-def _posted(server: str | None, path: str, sent: dict[str, Any]) -> dict[str, Any]:
-    """What the server gives. Raises `Mistake` with its own sentence where it refuses, and where there is none."""
+def _posted(server: str | None, path: str, sent: dict[str, Any], *, about: str = "") -> dict[str, Any]:
+    """What the server gives. Raises `Mistake` where it refuses, with its sentence in words of this command, and where
+    there is none. `about` is the session that was named.
+    """
     import requests
 
     base = (server or os.environ.get("READBACK_SERVER") or SERVER).rstrip("/")
@@ -107,5 +109,8 @@ def _posted(server: str | None, path: str, sent: dict[str, Any]) -> dict[str, An
             raise Mistake(f"no server answers at {base}; start one by: readback serve ehr") from None
     if answer.status_code >= 300 or not isinstance(given, dict):
         said = given.get("error") if isinstance(given, dict) else None
-        raise Mistake(str(said or f"{base}{path} was answered {answer.status_code}; is it a server of sessions?"))
+        if not said:
+            raise Mistake(f"{base}{path} was answered {answer.status_code}; is it a server of sessions?")
+        told = str(said).replace("POST /sessions", "readback session open TASK").replace("GET /tasks", f"{base}/tasks")
+        raise Mistake(f"{about!r}: {told}" if about else told)
     return given

@@ -9,7 +9,7 @@ import typer
 from readback.cli.ending import DONE, MISSED
 from readback.cli.options import Counterfactual, Json, Kinds, Limit, LockPath, PerTemplate, RecordPath, Seed, TaskNames
 from readback.cli.output import document, note, result
-from readback.cli.playing import opened, warn
+from readback.cli.playing import opened, refuse_no_task, warn_of_undrawn
 from readback.cli.progress import Meter
 
 
@@ -45,6 +45,7 @@ def validate(
         counterfactual=tuple(counterfactual or ()), kinds=tuple(kinds or ()),
     )  # fmt: skip
     with opened(source, options) as ready:
+        refuse_no_task(ready, source.undrawn(ready))
         with Meter("validating", len(ready.tasks), unit="tasks") as meter:
 
             def told(done: int, of: int) -> None:
@@ -54,8 +55,7 @@ def validate(
                 found = source.validate(ready, told, fault=fault)
             else:
                 found = source.validate(ready, told)
-        for template, reason in found.undrawn.items():
-            warn(f"template {template!r} cannot be drawn in full on this record: {reason}")
+        warn_of_undrawn(found.undrawn)
     if as_json:
         document(found)
     else:

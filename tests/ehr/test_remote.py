@@ -314,8 +314,17 @@ def test_waiting_for_a_server_ends(server: Server) -> None:
 
     with loopback(Ready()) as listening:
         wait_until_ready(listening.base, seconds=5)
-    with pytest.raises(RemoteError, match="did not answer within"):
+    with pytest.raises(RemoteError, match=r"did not answer as a FHIR server within 0\.1 s; is the server up\?"):
         wait_until_ready("http://127.0.0.1:1/fhir", seconds=0.1)
+
+
+def test_a_server_with_its_fhir_elsewhere_is_told_from_one_that_is_down() -> None:
+    class Elsewhere:
+        def handle(self, request: Request, *, by: str = "agent") -> Response:
+            return Response(404, {}, b"{}")
+
+    with loopback(Elsewhere()) as listening, pytest.raises(RemoteError, match=r"/metadata is 404; name the address"):
+        wait_until_ready(listening.base, seconds=0.1)
 
 
 def test_a_servers_content_is_a_record_and_a_records_content_is_put_on_a_server() -> None:

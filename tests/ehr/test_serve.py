@@ -202,3 +202,5 @@ def test_the_root_says_what_is_there_and_the_rest_is_unknown(address: str, recor
     assert about["fhir"] == f"{address}/fhir" and about["record"] == record.hash
     status, _, body = raw(address, "GET", "/sessions")
     assert status == 404 and json.loads(body)["error"].startswith("GET /sessions")
+    status, _, body = raw(address, "GET", "/Patient/p1")  # the beginning of the address forgotten
+    assert status == 404 and json.loads(body)["error"].endswith(f"; FHIR is below {address}/fhir")

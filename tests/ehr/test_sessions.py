@@ -181,7 +181,14 @@ def test_a_session_can_be_under_a_fault_and_full_validation(suite: EhrSuite, fol
     ("asked", "status", "said"),
     [
         ({"task": "ehr/nothing/0001"}, 404, "there is no task 'ehr/nothing/0001'; GET /tasks lists them"),
-        ({}, 404, "there is no task None; GET /tasks lists them"),
+        (
+            {"task": "ehr/patient-aeg/0001"},
+            404,
+            f"there is no task 'ehr/patient-aeg/0001'; did you mean '{AGE}'? GET /tas",
+        ),
+        ({"task": "x" * 100_000}, 404, "; GET /tasks lists them"),
+        ({"task": ["ehr"]}, 404, "there is no task ['ehr']; GET /tasks lists them"),
+        ({}, 404, "a session needs a task, such as {'task': 'ehr/record-weight/0001'}; GET /tasks lists them"),
         ([], 400, "a session is opened with an object such as"),
         ({"task": AGE, "seed": 1}, 400, "'seed' is nothing that a session has"),
         ({"task": AGE, "condition": "mine"}, 400, "there is no condition 'mine'; choose from default, grounded"),

@@ -75,7 +75,7 @@ def test_export_gives_every_resource_as_a_line(tmp_path: Path, record: Path) -> 
         (["build", "--preset", "default", "--patients", "9"], "--preset default fixes the number of patients"),
         (["info", "{tmp}/none.record"], "There is no record at '{tmp}/none.record'; build one with"),
         (["info", "{tmp}"], "'{tmp}' is no record but a folder"),
-        (["export", "{record}", "--type", "Patent"], "there is no resource type 'Patent'; did you mean 'Patient'"),
+        (["export", "{record}", "--type", "Patent"], "there is no resource in '{record}' of type 'Patent'; did you"),
         (["export", "{record}", "--out", "{record}"], "'{record}' is there already; name another with --out, or"),
         (["build", "--out", "{record}"], "'{record}' is there already; name another with --out, or replace it"),
         (["build", "--out", "{tmp}"], "'{tmp}' is a folder; name a file with --out"),

@@ -59,7 +59,9 @@ def test_several_runs_have_one_page(here: Path) -> None:
     assert (ended.code, ended.out) == (0, "readback-report.html\n")
     page = (here / "readback-report.html").read_text()
     assert "b: m (default)" in page and "a: m (grounded)" in page
-    assert readback("report", "a", "b", "--out", "c/../joint.html").code == 2
+    assert readback("report", "a", "b", "--out", "new/joint.html").out == "new/joint.html\n"
+    below_a_file = readback("report", "a", "b", "--out", "a/run.json/joint.html")
+    assert (below_a_file.code, below_a_file.sentence) == (2, "'a/run.json': File exists; name another place")
     assert readback("report", "a", "b", "--out", "joint.html").out == "joint.html\n"
     assert readback("report", "a", "--out", ".").sentence == "'.' is a folder; name the file, such as report.html"
 

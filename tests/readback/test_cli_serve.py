@@ -65,9 +65,13 @@ def test_sessions_are_opened_and_closed_by_commands_and_kept_in_a_run(here: Path
         validator_for(schema("verdicts")).validate(closed.document)
         assert closed.document["success"] is False
         again = readback("session", "close", told["session"], "--server", address)
-        assert (again.code, again.sentence) == (2, "this session is finished; open another with POST /sessions")
+        assert (again.code, again.sentence) == (
+            2, f"{told['session']!r}: this session is finished; open another with readback session open TASK"
+        )  # fmt: skip
         unknown = readback("session", "open", "ehr/patient-age/9999", "--server", address)
-        assert unknown.sentence == "there is no task 'ehr/patient-age/9999'; GET /tasks lists them"
+        assert unknown.sentence == (
+            f"there is no task 'ehr/patient-age/9999'; did you mean 'ehr/patient-age/0001'? {address}/tasks lists them"
+        )
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert process.returncode == 0, err
@@ -132,3 +136,9 @@ def test_a_port_in_use_is_said(here: Path, small_record: Path) -> None:
 def test_the_documents_of_sessions_have_schemas() -> None:
     names: dict[str, Any] = {name: schema(name)["title"] for name in ("session", "verdicts")}
     assert names == {"session": "SessionDocument", "verdicts": "VerdictsDocument"}
+
+
+def test_an_address_of_another_machine_is_no_question_of_the_port(here: Path, small_record: Path) -> None:
+    ended = readback("serve", "--record", small_record, "--port", 0, "--host", "192.0.2.1")
+    assert ended.code == 2
+    assert ended.sentence.endswith("; name an address of this machine with --host"), ended.err

@@ -102,3 +102,22 @@ def test_progress_is_a_line_each_tenth_but_not_more_often_than_every_two_seconds
         "work: 40 of 100 things (6 s)",
         "work: 42 of 100 things (38 s)",
     ]
+
+
+def test_a_record_that_no_task_can_be_drawn_from_is_refused_with_the_reason(here: Path) -> None:
+    patient = here / "patient.json"
+    patient.write_text('{"resourceType": "Patient", "id": "a"}')
+    clock = ("--clock", "2026-01-15T10:15:00+00:00")
+    assert readback("record", "import", patient, "--out", "empty.record", *clock).code == 0
+    for command in (("run", "ehr"), ("validate", "ehr"), ("serve", "ehr", "--port", 0)):
+        ended = readback(*command, "--record", "empty.record")
+        assert (ended.code, ended.out) == (2, "")
+        assert ended.sentence == (
+            "ehr has no task here: the record has no living patient with a full name, a birth date and an MRN;"
+            " name another record, or other tasks"
+        )
+    listed = readback("list", "tasks", "--record", "empty.record")
+    assert listed.code == 0
+    (warning,) = listed.err.splitlines()
+    assert " templates cannot be drawn in full on this record: the record has no living patient" in warning
+    assert "(patient-lookup, patient-age, " in warning

@@ -24,6 +24,7 @@ __all__ = ["Entry", "Scope", "scopes"]
 Json = dict[str, Any]
 
 SUFFIXES = (".json", ".ndjson", ".jsonl")
+_DATABASE = b"SQLite format 3"
 LONGEST_LINE = 64 * 2**20
 """Bytes of one resource."""
 LARGEST_BUNDLE = 2**30
@@ -160,6 +161,8 @@ def _decoded(data: bytes, where: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if data.startswith(_DATABASE):
+            raise RecordError(f"{where} is a record already, or another database; import what it was made of") from None
         raise RecordError(f"{where} is not UTF-8 ({error.reason} at byte {error.start})") from None
 
 

@@ -148,7 +148,8 @@ def checked(resource: Any, what: str) -> tuple[str, str]:
         raise RecordError(f"{what} is no resource: it is not a JSON object")
     type, id = resource.get("resourceType"), resource.get("id")
     if type not in resource_types():
-        raise RecordError(f"{what} is no FHIR R4 resource: resourceType is {type!r}")
+        why = "it has no resourceType" if type is None else f"resourceType is {type!r}"
+        raise RecordError(f"{what} is no FHIR R4 resource: {why}")
     if not isinstance(id, str) or ID.fullmatch(id) is None:
         raise RecordError(f"{what} ({type}) has no valid id: {id!r}, which must be 1 to 64 letters, digits, '-' or '.'")
     return str(type), id

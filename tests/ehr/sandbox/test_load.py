@@ -246,6 +246,8 @@ def lines(*texts: bytes) -> bytes:
         ("x.json", b'{"resourceType":"Patient","id":"p"', r"is no JSON"),
         ("x.json", b"[1, 2]", r"is no Bundle and no resource: it begins with '\[1, 2\]'"),
         ("x.json", b"", r"is no Bundle and no resource"),
+        ("x.json", {"name": "a package"}, r"x.json' is no FHIR R4 resource: it has no resourceType"),
+        ("x.json", b"SQLite format 3\0\xff", r"x.json' is a record already, or another database"),
         ("x.json", b'{"resourceType":"Patient","id":"p","contact":' + b"[" * 100_000, r"x.json"),
     ],
 )  # fmt: skip

@@ -131,7 +131,7 @@ def test_progress_is_told():
         ([b"{"], r"Resource 1 is no JSON"),
         ([PATIENT, b"[]"], r"Resource 2 is no resource: it is not a JSON object"),
         ([{"resourceType": "Patiant", "id": "1"}], r"Resource 1 is no FHIR R4 resource: resourceType is 'Patiant'"),
-        ([{"id": "1"}], r"resourceType is None"),
+        ([{"id": "1"}], r"Resource 1 is no FHIR R4 resource: it has no resourceType"),
         ([{"resourceType": "Patient"}], r"Resource 1 \(Patient\) has no valid id: None"),
         ([{"resourceType": "Patient", "id": "a b"}], r"has no valid id: 'a b'"),
         ([{"resourceType": "Patient", "id": "x" * 65}], r"has no valid id"),
