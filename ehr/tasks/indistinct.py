@@ -2,14 +2,13 @@
 
 Two kinds of check. Some hold for every row: its id has the shape of the record's ids, and its elements are those of
 some row of the record of its kind. The others are about all planted rows of a type together, tested at `LEVEL`, so
-that a sound suite is not refused by chance: ids and places in storage are spread as the record's are
-(Kolmogorov-Smirnov), and times are no more often round than the record's or chance has them, nor less where the
-record's nearly always are (exact binomial test). What a dosage says is left out: the task decides it.
+that a sound suite is not refused by chance: ids and places in storage are spread as the record's are (Kolmogorov and
+Smirnov, two samples), and times are no more often round than the record's (Fisher's exact test) or chance (binomial)
+has them, nor less where the record's nearly always are. What a dosage says is left out: the task decides it.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
@@ -66,7 +65,7 @@ def _of_all(ward: Ward, type: str, rows: Sequence[Resource]) -> Iterator[str]:
     if len(own) < ENOUGH or len(rows) < ENOUGH:
         return
     for what, key in (("ids", lambda row: row["id"]), ("places in storage", lambda row: storage_place(row["id"]))):
-        chance = _spread_alike([key(row) for row in rows], sorted(key(row) for row in own))
+        chance = _spread_alike([key(row) for row in rows], [key(row) for row in own])
         if chance < LEVEL:
             yield f"the {what} of planted {type} rows are not spread as the record's are (p = {chance:.1g})"
     for what, is_round, natural in (
@@ -127,23 +126,29 @@ def _is_quarter(text: str) -> bool:
 
 
 def _spread_alike(values: Sequence[Any], own: Sequence[Any]) -> float:
-    """How likely such places among the record's own values are, if they fall anywhere."""
-    from scipy.stats import kstest
+    """How likely two such samples are, if both fall alike. Of a small record the own values are a small sample, too."""
+    from scipy.stats import ks_2samp
 
-    places = [(bisect_left(own, value) + 0.5) / (len(own) + 1) for value in values]
-    return float(kstest(places, "uniform").pvalue)
+    ranks = {value: rank for rank, value in enumerate(sorted({*values, *own}))}
+    samples = ([ranks[value] for value in some] for some in (values, own))
+    return float(ks_2samp(*samples, method="asymp").pvalue)
 
 
 def _no_rounder(planted: Sequence[bool], own: Sequence[bool], natural: float) -> float:
-    """How likely so many round ones (or so few) are, if planted ones are as often round as the record's."""
-    from scipy.stats import binomtest
+    """How likely so many round ones (or so few) are, if planted ones are as often round as the record's, or by chance.
+
+    Of a small record the own times are a small sample, too: both are compared, by Fisher's exact test.
+    """
+    from scipy.stats import binomtest, fisher_exact
 
     if len(own) < ENOUGH or len(planted) < ENOUGH:
         return 1.0
-    share = (sum(own) + 1) / (len(own) + 2)
-    if share > _NEARLY_ALWAYS:
-        return float(binomtest(sum(planted), len(planted), share).pvalue)
-    return float(binomtest(sum(planted), len(planted), max(share, natural), "greater").pvalue)
+    table = [[sum(times), len(times) - sum(times)] for times in (planted, own)]
+    if sum(own) > _NEARLY_ALWAYS * len(own):
+        return float(fisher_exact(table).pvalue)
+    than_own = fisher_exact(table, alternative="greater").pvalue
+    than_chance = binomtest(sum(planted), len(planted), natural, "greater").pvalue
+    return float(max(than_own, than_chance))
 
 
 def _few(paths: Iterable[str]) -> str:

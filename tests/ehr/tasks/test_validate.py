@@ -13,6 +13,7 @@ from ehr.sandbox import Record
 from ehr.sandbox.files.load import load
 from ehr.tasks import synthetic
 from ehr.tasks.chart import Chart
+from ehr.tasks.indistinct import tell_tales
 from ehr.tasks.suite import EhrSuite, draw_suite
 from ehr.tasks.template import Finish
 from ehr.tasks.templates import all_templates
@@ -274,3 +275,15 @@ def test_round_times_give_planted_rows_away(suite: EhrSuite) -> None:
 
     said = planted(suite, change)
     assert any("not as often whole quarters of an hour as the record's" in sentence for sentence in said)
+
+
+@pytest.mark.parametrize("seed", [1, 3, 4, 5])
+def test_few_rows_of_the_record_do_not_make_planted_rows_look_odd(seed: int) -> None:
+    """What few rows show of how a record's rows are spread is no more exact than few rows are."""
+    resources = [json.loads(body) for body in synthetic.generate(patients=2, seed=seed)]
+    observations = [row["id"] for row in resources if row["resourceType"] == "Observation"][:25]
+    few = [row for row in resources if row["resourceType"] != "Observation" or row["id"] in observations]
+    record = Record.build(few, clock=synthetic.CLOCK, synthetic=True)
+    drawn = draw_suite(record, templates=["mean-lab", "highest-lab", "latest-lab", "latest-vital"])
+    assert sum(row["resourceType"] == "Observation" for task in drawn.tasks for row in task.setup) > 500
+    assert list(tell_tales(drawn)) == []
