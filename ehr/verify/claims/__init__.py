@@ -17,7 +17,7 @@ Rules for counting (each module has its own in full):
 from ehr.verify.claims.claim import ClinicalClaim, claims_of
 from ehr.verify.claims.evidence import ClinicalEvidence, evidence_of
 from ehr.verify.claims.policy import CLINICAL, ClinicalPolicy, judge_claims, shown_by, told
-from ehr.verify.claims.readings import Reading
+from ehr.verify.claims.reading import Reading
 
 __all__ = [
     "CLINICAL",

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Literal
 
-from ehr.verify.claims.readings import Reading
+from ehr.verify.claims.reading import Reading
 from ehr.verify.units import convert
 
 How = Literal["same", "rounded", "converted"]

@@ -12,7 +12,9 @@ from pydantic_core import from_json
 
 from ehr.verify.claims.asked import Asked
 from ehr.verify.claims.concepts import DOSE, phrases
-from ehr.verify.claims.readings import Hidden, Person, Reading, Showing, local, reference_of, resources_in, show
+from ehr.verify.claims.fhir import local, reference_of, resources_in
+from ehr.verify.claims.reading import Person, Reading
+from ehr.verify.claims.readings import Hidden, Showing, show
 from ehr.verify.claims.words import Phrase, Vocabulary
 from grounding.claims import Trace
 from grounding.loss import lost_evidence
@@ -213,7 +215,7 @@ def _hide(call: Call, hidden: Hidden) -> None:
     for key in ("resource", "body", "patch"):
         if isinstance(arguments.get(key), dict):
             hidden.wrote(arguments[key])
-    hidden.references |= set(_written(arguments, result))
+    hidden.references |= {reference for reference in _written(arguments, result) if "/" in reference}
 
 
 def _written(arguments: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[str]:

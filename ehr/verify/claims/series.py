@@ -27,7 +27,7 @@ from decimal import Decimal
 from ehr.verify.claims.asked import Rule
 from ehr.verify.claims.claim import ClinicalClaim
 from ehr.verify.claims.equal import in_unit, is_by_factor, same, units_for
-from ehr.verify.claims.readings import Reading
+from ehr.verify.claims.reading import Reading
 from ehr.verify.instants import instant
 
 MOST_ROWS = 5_000
@@ -46,7 +46,7 @@ def derived(claim: ClinicalClaim, rule: Rule, readings: Sequence[Reading]) -> Se
 
 def series_of(claim: ClinicalClaim, readings: Sequence[Reading]) -> Iterator[Series]:
     """Every series that a rule is tried over."""
-    seen: set[frozenset[tuple[str, str]]] = set()
+    seen: set[frozenset[tuple[object, str]]] = set()
     kinds: dict[object, list[Reading]] = {}
     for reading in readings[:MOST_ROWS]:
         kinds.setdefault((reading.patient, reading.what), []).append(reading)
@@ -55,7 +55,7 @@ def series_of(claim: ClinicalClaim, readings: Sequence[Reading]) -> Iterator[Ser
         pools = [rows, *([row for row in rows if row.series == search] for search in searches if len(searches) > 1)]
         for pool in pools:
             for part in _parts(claim, _once(pool)):
-                key = frozenset((row.resource, row.path) for row in part)
+                key = frozenset(map(_row, part))
                 if part and key not in seen:
                     seen.add(key)
                     yield part
@@ -63,7 +63,12 @@ def series_of(claim: ClinicalClaim, readings: Sequence[Reading]) -> Iterator[Ser
 
 def _once(rows: Sequence[Reading]) -> Series:
     """Each row once; of a row that was shown in two versions, the last."""
-    return tuple({(row.resource, row.path): row for row in rows}.values())
+    return tuple({_row(row): row for row in rows}.values())
+
+
+def _row(reading: Reading) -> tuple[object, str]:
+    """What makes a row the same one: its resource and place; without an id, nothing says that two are the same."""
+    return (reading.resource if "/" in reading.resource else id(reading)), reading.path
 
 
 def _parts(claim: ClinicalClaim, rows: Series) -> Iterator[Series]:

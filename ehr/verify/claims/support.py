@@ -24,7 +24,7 @@ from ehr.verify.claims.claim import ClinicalClaim
 from ehr.verify.claims.concepts import DOSE, MEASURES, phrases
 from ehr.verify.claims.equal import in_unit, is_by_factor, same, units_for
 from ehr.verify.claims.evidence import ClinicalEvidence, Meant
-from ehr.verify.claims.readings import Person, Reading
+from ehr.verify.claims.reading import Person, Reading
 from ehr.verify.claims.series import derived
 from grounding.claims import Finding, Support
 

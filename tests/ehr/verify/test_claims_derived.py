@@ -74,6 +74,11 @@ def test_pages_of_one_search_are_one_series() -> None:
     assert said("mean glucose 200 mg/dL", first, second, other) == "fail", "a page alone"
 
 
+def test_rows_without_an_id_are_rows_of_their_own() -> None:
+    rows = [{key: value for key, value in glucose(each, 5).items() if key != "id"} for each in (100, 100, 160)]
+    assert said("mean glucose 120 mg/dL", search(*rows)) == said("3 glucose readings", search(*rows)) == "pass"
+
+
 def test_a_row_counts_once() -> None:
     assert said("mean glucose 160 mg/dL", SERIES, SERIES, SERIES) == "pass"
     assert said("4 glucose readings", SERIES, SERIES) == "pass"
