@@ -49,8 +49,10 @@ class ClinicalEvidence:
 
     @cached_property
     def about(self) -> frozenset[str]:
-        """References of the patients that the instruction names by an identifier, or by name and date of birth."""
-        return frozenset(person.reference for person in self.people if _is_named(person, self.asked))
+        """The patients that the instruction names: by reference, by an identifier, or by name and date of birth."""
+        known = {person.reference for person in self.people} | {each.patient for each in self.readings}
+        by_reference = {each for each in known if each is not None and _is_referred_to(each, self.asked)}
+        return frozenset(by_reference | {person.reference for person in self.people if _is_named(person, self.asked)})
 
     @cached_property
     def of_patient(self) -> tuple[Reading, ...]:
@@ -243,6 +245,14 @@ def _written(arguments: Mapping[str, Any], result: Mapping[str, Any]) -> Iterato
         response = entry.get("response") if isinstance(entry, dict) else None
         if isinstance(response, dict) and (reference := local(response.get("location"))):
             yield reference
+
+
+def _is_referred_to(reference: str, asked: Asked) -> bool:
+    """Whether the instruction says `Patient/p17`, or an id of letters and digits that can be nothing else."""
+    id_ = reference.rpartition("/")[2].lower()
+    is_telling = len(id_) >= _SHORTEST_IDENTIFIER - 1 and not id_.isdigit() and not id_.isalpha()
+    words = [reference.lower(), *([id_] if is_telling else [])]
+    return any(re.search(rf"(?<![\w/]){re.escape(each)}(?![\w/-])", asked.words) for each in words)
 
 
 def _is_named(person: Person, asked: Asked) -> bool:

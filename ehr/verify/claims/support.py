@@ -152,8 +152,8 @@ def _pressure(claim: ClinicalClaim, evidence: ClinicalEvidence) -> Finding:
             if upper_value is None or not same(claim.value, 0, upper_value):
                 continue
             for other in lower:
-                together = other.resource == reading.resource or (
-                    (other.patient, other.times[:1]) == (reading.patient, reading.times[:1]) and bool(other.times)
+                together = (other.patient, other.times[:1]) == (reading.patient, reading.times[:1]) and (
+                    other.resource == reading.resource or bool(other.times)
                 )
                 value = in_unit(other, unit)
                 if together and value is not None and same(claim.second, 0, value):

@@ -248,6 +248,13 @@ def test_another_patient_s_value_is_none_once_it_is_known_who_is_meant() -> None
     assert outcome("potassium 5.5", search(other)) == "pass", "nothing showed whose it is"
 
 
+def test_who_is_meant_by_reference() -> None:
+    both = search(observation("potassium", 4.1), observation("potassium", 5.5, subject={"reference": "Patient/p18"}))
+    for asked in ("Potassium of Patient/p17?", "What is the potassium of patient p17?"):
+        assert (outcome("4.1", both, asked=asked), outcome("5.5", both, asked=asked)) == ("pass", "fail")
+    assert outcome("5.5", both, asked="Potassium of patient p1?") == "pass", "nobody of that id was shown"
+
+
 def test_who_is_meant_by_name_and_birth() -> None:
     asked = "What is the potassium of Angela Baker (born 4 May 1993)?"
     namesake = patient("p18", mrn="1", born="1990-01-01")
