@@ -6,6 +6,7 @@ the verdict. See docs/state.md for its keys.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from harness.values import Value, digest
 from harness.verdict import Outcome, Verdict
 
 _LONGEST_LINE = 20_000_000
+_NO_OBJECT = {"model_type", "dict_type", "mapping_type"}
 _CREATED = re.compile(r"\$(\d{1,4})(?!\d)")
 
 
@@ -87,21 +89,28 @@ class Case(Value):
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What came of a case. `agrees` is None where the case states nothing; `differences` are sentences."""
+    """What came of a case. `agrees` is None where the case states nothing; `differences` are sentences.
+
+    `diagnostics` are what the server said to each request that it refused, in the order of `refused`.
+    """
 
     id: str
     verdicts: tuple[Verdict, ...]
     refused: tuple[Refusal, ...]
     agrees: bool | None
     differences: tuple[str, ...]
+    diagnostics: tuple[str, ...]
 
 
-def read(path: Path) -> Iterator[Case]:
-    """The cases of a file, one a line; empty lines are passed over. Raises `CaseError` at the first that is none."""
+def read(path: Path, warn: Callable[[str], None] = lambda sentence: None) -> Iterator[Case]:
+    """The cases of a file, one a line; empty lines are passed over. Raises `CaseError` at the first that is none.
+
+    A key that a case does not have is passed over; `warn` is told of one that looks like one which it has.
+    """
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
-                yield _case(line, f"{path}, line {number}")
+                yield _case(line, f"{path}, line {number}", warn)
 
 
 def play(case: Case) -> Played:
@@ -119,29 +128,32 @@ def play(case: Case) -> Played:
                 created[number] = id_
         episode = _episode(case, fork)
     verdicts = tuple(judge(_task(case), episode, has_calls=False))
-    refused = tuple(
-        Refusal(request=number, status=request.status)
-        for number, request in enumerate(episode.requests, 1)
-        if request.status >= 400
-    )
+    failed = [(number, request) for number, request in enumerate(episode.requests, 1) if request.status >= 400]
+    refused = tuple(Refusal(request=number, status=request.status) for number, request in failed)
     differences = tuple(_differences(case, verdicts, refused))
     states = case.state is not None or (case.message is not None and case.message.outcome is not None)
-    return Played(case.id, verdicts, refused, not differences if states else None, differences)
+    agrees = not differences if states else None
+    return Played(case.id, verdicts, refused, agrees, differences, tuple(_diagnostics(sent) for _, sent in failed))
 
 
-def _case(line: str, where: str) -> Case:
+def _case(line: str, where: str, warn: Callable[[str], None]) -> Case:
     if len(line) > _LONGEST_LINE:
         raise CaseError(f"{where}: longer than {_LONGEST_LINE} characters")
     try:
         value = parse(line)
     except (ValueError, RecursionError) as error:
-        raise CaseError(f"{where} is not JSON: {error}") from None
+        raise CaseError(f"{where} is not JSON: {error}; write one case, a JSON object, a line") from None
+    for key in set(map(str, value)) - set(Case.model_fields) if isinstance(value, dict) else ():
+        close = difflib.get_close_matches(key[:40], Case.model_fields, n=1, cutoff=0.8)
+        if close and close[0] not in value:
+            warn(f"{where}: a case has no {key[:40]!r}; did you mean {close[0]!r}?")
     try:
         return Case.model_validate(value, extra="ignore")
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise CaseError(f"{where} is no case: {place or 'the line'}: {first['msg']}") from None
+        said = "it must be a JSON object" if first["type"] in _NO_OBJECT else first["msg"].removeprefix("Value error, ")
+        raise CaseError(f"{where} is no case: {place or 'the line'}: {said}") from None
 
 
 def _request(request: CaseRequest, number: int, created: Mapping[int, str], base: str, case: str) -> Request:
@@ -246,6 +258,15 @@ def _differences(case: Case, verdicts: tuple[Verdict, ...], refused: tuple[Refus
                 yield f"notes: stated {note}, judged {list(state.notes)}"
     if case.message is not None and case.message.outcome not in (None, message.outcome):
         yield f"message: stated {case.message.outcome}, judged {message.outcome}"
+
+
+def _diagnostics(request: HttpRequest) -> str:
+    """What the server's answer says, in one line."""
+    try:
+        said = parse(request.response or "null")["issue"][0]["diagnostics"]
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return ""
+    return " ".join(str(said).split())[:160]
 
 
 def _shown(refused: tuple[Refusal, ...]) -> str:

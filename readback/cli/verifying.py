@@ -11,6 +11,7 @@ import typer
 from readback.cli.ending import DONE, MISSED, Mistake
 from readback.cli.options import Json
 from readback.cli.output import document, note, result
+from readback.cli.playing import warn
 
 if TYPE_CHECKING:
     from ehr.verify.cases import Case, Played
@@ -31,13 +32,13 @@ def verify(
     from readback.visible import in_line
 
     played: list[Played] = []
-    for case in _text_only(read(cases), cases):
+    for case in _text_only(read(cases, warn), cases):
         came = play(case)
         played.append(came)
         if not as_json:
             result(in_line(_line(came)))
-            for difference in came.differences:
-                result(f"    {in_line(difference)}")
+            for line in (*came.differences, *(_reasons(came) if came.agrees is not True else ())):
+                result(f"    {in_line(line)}")
     if not played:
         raise Mistake(f"{str(cases)!r} holds no case; write one JSON object a line (docs/state.md)")
     agree, disagree, unstated = (sum(p.agrees is said for p in played) for said in (True, False, None))
@@ -61,6 +62,19 @@ def _line(played: Played) -> str:
         f"{verdict.lens} {' '.join((verdict.outcome, *verdict.labels))}" for verdict in played.verdicts
     )
     return f"{played.id}  {said}  {verdicts}"
+
+
+def _reasons(played: Played) -> Iterator[str]:
+    """Why the state lens judged as it did: what was refused, what failed, what cannot be said."""
+    for refusal, said in zip(played.refused, played.diagnostics, strict=True):
+        yield f"request {refusal.request} was refused with {refusal.status}{said and ': '}{said}"
+    state = played.verdicts[0]
+    if state.reason:
+        yield f"{state.lens} is {state.outcome}: {state.reason}"
+    for clause in state.clauses:
+        if clause.outcome == "fail":
+            wanted = "" if clause.expected is None else f"expected {clause.expected}, "
+            yield f"{clause.name}: {wanted}found {clause.actual or 'nothing'}"
 
 
 def _document(played: list[Played], agree: int, disagree: int, unstated: int) -> Verification:

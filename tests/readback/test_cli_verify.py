@@ -73,6 +73,28 @@ def test_a_refused_request_is_told(tmp_path: Path) -> None:
     assert [refused["request"] for refused in document["cases"][0]["refused"]] == [1]
 
 
+def test_a_case_that_does_not_agree_says_why(tmp_path: Path) -> None:
+    stated = {**CASE, "state": {"outcome": "pass"}}
+    other = {**PATIENT, "telecom": [{"system": "phone", "value": "778"}]}
+    wrong = {**stated, "requests": [{"method": "PUT", "path": "/Patient/p1", "body": other}]}
+    refused = {**stated, "requests": [{"method": "DELETE", "path": "/Nonsense/1"}]}
+    update = {**CASE["expected"]["updates"][0], "clauses": [{"name": "n", "label": "WRONG_VALUE", "fhirpath": "="}]}
+    unscored = {**CASE, "expected": {"updates": [update]}}
+    ended = readback("verify", write(tmp_path / "cases.jsonl", wrong, refused, unscored))
+    assert ended.code == 1
+    assert "    updates[0].number: expected telecom.value = '777', found false" in ended.out, ended.out
+    assert "    request 1 was refused with 404: HAPI-0302: Unknown resource type 'Nonsense'" in ended.out
+    assert "    state is unscored: " in ended.out
+
+
+def test_a_misspelled_key_is_told_and_others_are_passed_over(tmp_path: Path) -> None:
+    case = {"expcted" if key == "expected" else key: value for key, value in CASE.items()} | {"rules": [7]}
+    ended = readback("verify", write(tmp_path / "cases.jsonl", case))
+    assert ended.code == 0
+    (warning, _) = ended.err.splitlines()
+    assert warning.endswith("cases.jsonl, line 1: a case has no 'expcted'; did you mean 'expected'?")
+
+
 def test_the_projects_own_cases_all_agree() -> None:
     ended = readback("verify", CASES)
     assert ended.code == 0
