@@ -26,13 +26,15 @@ class Code:
         self._cache = cache
 
     def defined(self, name: str, owner: str | None, *, assigned: bool) -> Iterator[Definition]:
-        """The definitions whose name begins with `name`, by name and place; of any class, if some may be of `owner`.
+        """The definitions whose name begins with `name`, by name and place.
 
+        With an `owner` some of them may be left out that stand in no class of this name and not in an unknown one.
         Without `assigned` only classes and functions are asked for.
         """
         if not self._may_define(name, owner, assigned=assigned):
             return
-        found = [each for source in self._sources(name, assigned=assigned) for each in source.beginning_with(name)]
+        sources = self._sources(name, owner, assigned=assigned)
+        found = [each for source in sources for each in source.beginning_with(name)]
         yield from sorted(found, key=lambda each: (folded(each.name), each.start))
 
     def uncertain(self, name: str, *, assigned: bool) -> Mapping[str, int]:
@@ -41,7 +43,7 @@ class Code:
             return {}
         return {
             defined: place
-            for source in self._sources(name, assigned=assigned)
+            for source in self._sources(name, None, assigned=assigned)
             for defined, place in source.uncertain.items()
         }
 
@@ -59,16 +61,23 @@ class Code:
             return False
         return owner is None or self.shows_class(owner) or not self._is_whole
 
-    def _sources(self, name: str, *, assigned: bool) -> list[Source]:
+    def _sources(self, name: str, owner: str | None, *, assigned: bool) -> list[Source]:
         """What the parts define that may define the name; all of the text where one of them cannot be parsed alone."""
         sources: list[Source | None] = [
             self._parts.source(at, self._text, self._language)
             for at, part in enumerate(self._folded_parts)
-            if self._parts and name in part and self._language.may_define(part, name, assigned=assigned)
+            if self._parts and self._part_may_define(part, name, owner, assigned=assigned)
         ]
         if self._parts is None or None in sources:
             return [read_source(self._text, self._language, self._first_line, self._cache)]
         return [source for source in sources if source is not None]
+
+    def _part_may_define(self, part: str, name: str, owner: str | None, *, assigned: bool) -> bool:
+        return (
+            name in part
+            and (owner is None or self._language.has_class(part, owner))
+            and self._language.may_define(part, name, assigned=assigned)
+        )
 
     @cached_property
     def _folded(self) -> str:
@@ -80,7 +89,11 @@ class Code:
 
     @cached_property
     def _folded_parts(self) -> list[str]:
-        return [] if self._parts is None else [folded(part) for part in self._parts.texts(self._text)]
+        if self._parts is None:
+            return []
+        if self._text.isascii():  # then every place is the same in what is folded
+            return self._parts.texts(self._folded)
+        return [folded(part) for part in self._parts.texts(self._text)]
 
     @cached_property
     def _is_whole(self) -> bool:

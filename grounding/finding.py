@@ -52,7 +52,7 @@ def _path_supports(choices: Choices, entity: Entity, read: FileRead) -> Iterator
 
 
 def _name_supports(choices: Choices, entity: Entity, read: FileRead) -> Iterator[Support]:
-    for definition in _definitions(choices, entity, read):
+    for definition in _definitions(choices, entity, read, entity.owner):
         if _is_in_class(choices, definition, entity.owner):
             yield Support(call=read.call, how="defined", span=(definition.start, definition.end))
     if choices.modules and entity.kind == "identifier" and _is_module(choices, entity, read):
@@ -61,16 +61,15 @@ def _name_supports(choices: Choices, entity: Entity, read: FileRead) -> Iterator
         yield from _mentions(entity.name, read)
 
 
-def _definitions(choices: Choices, entity: Entity, read: FileRead) -> Iterator[Definition]:
-    """The definitions that the entity's name means, in whichever class."""
+def _definitions(choices: Choices, entity: Entity, read: FileRead, owner: str | None) -> Iterator[Definition]:
+    """The definitions that the entity's name means, those in the class `owner` or in whichever."""
     if read.code is None:
         return
     key = folded(entity.name)
-    owner = folded(entity.owner) if entity.owner else None
     is_signature = entity.kind == "signature"
     is_whole = choices.whole or is_signature
     kinds = ("function", "class") if is_signature else choices.definitions
-    for definition in read.code.defined(key, owner, assigned=not is_signature):
+    for definition in read.code.defined(key, folded(owner) if owner else None, assigned=not is_signature):
         if is_whole and folded(definition.name) != key:
             return  # those of this whole name come first
         if definition.kind in kinds and (choices.ignore_case or _has_case_of(entity.name, definition, is_whole)):
@@ -140,7 +139,7 @@ def _why(choices: Choices, entity: Entity, evidence: FileEvidence) -> str:
     if owner and not any(read.code and read.code.shows_class(owner) for read in evidence.reads):
         return f"no {tool} result shows a class {entity.owner}"
     for read in evidence.reads:
-        for definition in _definitions(choices, entity, read):
+        for definition in _definitions(choices, entity, read, None):
             place = f"in {definition.owner}" if definition.owner else "outside of classes"
             return f"call {read.call} shows {definition.name} defined {place}, not in {entity.owner}"
     return f"no definition in any {tool} result"

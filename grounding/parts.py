@@ -12,7 +12,7 @@ from itertools import pairwise
 from grounding.cache import Cache, content_key
 from grounding.languages import Definitions, Language
 from grounding.marks import pieces_of
-from grounding.sources import Source, folded
+from grounding.sources import INDENTED, Source, folded
 
 
 class Parts:
@@ -45,7 +45,7 @@ def read_parts(text: str, language: Language, cache: Cache) -> Parts | None:
 
 def _parts(text: str, language: Language) -> Parts | None:
     pieces = pieces_of(text, 1).pieces
-    if len(pieces) != 1 or not pieces[0].is_all:
+    if len(pieces) != 1 or not pieces[0].is_all or INDENTED.match(text):
         return None
     starts = language.outline(text)
     return None if starts is None else Parts(starts, len(text))

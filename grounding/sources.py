@@ -12,7 +12,8 @@ from grounding.cache import Cache, content_key
 from grounding.languages import Definition, Language
 from grounding.marks import Piece, pieces_of
 
-_INDENTED = re.compile(r"(?:[ \t\f]*(?:#[^\n]*)?\r?\n)*[ \t]+[^\s#]")
+INDENTED = re.compile(r"(?:[ \t\f]*(?:#[^\n]*)?\r?\n)*[ \t]+[^\s#]")
+"""A text whose first line of code is indented: it does not begin its file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def is_whole(text: str, cache: Cache) -> bool:
 
     def look() -> bool:
         pieces = pieces_of(text).pieces
-        return len(pieces) <= 1 and not any(_INDENTED.match(piece.text) for piece in pieces)
+        return len(pieces) <= 1 and not any(INDENTED.match(piece.text) for piece in pieces)
 
     return cache.get(("whole", content_key(text)), look)
 

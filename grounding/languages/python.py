@@ -157,12 +157,12 @@ def _best_reading(tree: Tree, text: str, begins: bool) -> _Reading:
     def cost(reading: _Reading) -> int:
         return reading.faults + _HIDDEN_COST * (looks - reading.defined)
 
-    best = _Reading(tree, text, len(text))
+    readings: list[_Reading] = []
     for other in _others(text, begins) if len(text) <= _LONGEST_MENDED else ():
-        best = min(best, _Reading(_parse(other), other, len(text)), key=cost)
-        if cost(best) <= 0:
-            break
-    return best
+        readings.append(_Reading(_parse(other), other, len(text)))
+        if cost(readings[-1]) <= 0:
+            return readings[-1]
+    return min([_Reading(tree, text, len(text)), *readings], key=cost)
 
 
 def _others(text: str, begins: bool) -> Iterator[str]:
