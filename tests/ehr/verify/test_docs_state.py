@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from typing import Any, get_args
 
+import pytest
+from jsonschema_rs import validator_for
+
 from ehr.verify.answer import _NONE  # the words that the page lists
-from ehr.verify.cases import Case, CaseRequest
+from ehr.verify.cases import Case, CaseRequest, play, read
 from ehr.verify.labels import SEVERITY
 from harness.trace import Ending
+from readback.schemas import schema
 from tests.support import ROOT
 
 PAGE = (ROOT / "docs" / "state.md").read_text(encoding="utf-8")
@@ -20,6 +26,15 @@ def test_every_example_holds() -> None:
     names: dict[str, Any] = {}
     for number, block in enumerate(blocks, 1):
         exec(compile(block, f"docs/state.md, example {number}", "exec"), names)
+
+
+def test_the_case_that_is_shown_in_full_agrees_with_what_it_states(tmp_path: Path) -> None:
+    (block,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    validator_for(schema("case")).validate(json.loads(block))
+    path = tmp_path / "cases.jsonl"
+    path.write_text(json.dumps(json.loads(block)))
+    (case,) = read(path, pytest.fail)
+    assert play(case).agrees is True
 
 
 def test_every_rule_has_an_example_or_is_one_sentence() -> None:
