@@ -34,16 +34,19 @@ from grounding.answer import Answer
 _ONLY: Mapping[str, frozenset[Rule]] = {"age": frozenset({"age"}), "count": frozenset({"count"})}
 
 MOST = 2_000
-"""Claims of one answer that are judged: the first."""
+"""Claims of one answer that are judged: the first. Where there are more, the next stands for them, unscored."""
+
+UNJUDGED = "unjudged"
+"""The kind of that one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClinicalClaim:
     """One value that an answer states. A `grounding.claims.Claim`.
 
-    `kind` is `value`, `pressure`, `age`, `count`, `mean`, `minimum`, `maximum` or `difference`. `places` are the
-    decimals that it is written with, `units` what its unit may be in UCUM (none where it is bare), `second` the lower
-    of two pressures. `tokens` are its sentence, `at` its place there, `heading` the line above that names what follows.
+    `kind` is `value`, `pressure`, `age`, `count`, `mean`, `minimum`, `maximum`, `difference`, or `unjudged`. `places`
+    are the decimals that it is written with, `units` what its unit may be in UCUM (none where it is bare), `second` the
+    lower of two pressures. `tokens` are its sentence, `at` its place there, `heading` the line above that names what follows.
     `rules` are the ways in which it may be derived, `direct` whether it may be a value as it stands. `beside` are the
     other numbers of its sentence.
     """
@@ -88,9 +91,10 @@ def claims_of(answer: Answer, asked: Asked) -> list[ClinicalClaim]:
                 claim.direct, bound.meant if bound else (claim.tokens, claim.at), claim.heading,
             )  # fmt: skip
             found.setdefault(key, claim)
-        if len(found) >= MOST:
+        if len(found) > MOST:
             break
-    return list(found.values())[:MOST]
+    claims = list(found.values())
+    return claims if len(claims) <= MOST else [*claims[:MOST], replace(claims[MOST], kind=UNJUDGED)]
 
 
 def _of_sentence(text: str, sentence: Sentence, asked: Asked, heading: tuple[str, ...]) -> Iterator[ClinicalClaim]:

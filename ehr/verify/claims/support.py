@@ -20,7 +20,7 @@ from datetime import date, timedelta
 from ehr.verify.claims.asked import Rule
 from ehr.verify.claims.beside import code_before
 from ehr.verify.claims.binding import bind
-from ehr.verify.claims.claim import ClinicalClaim
+from ehr.verify.claims.claim import MOST, UNJUDGED, ClinicalClaim
 from ehr.verify.claims.concepts import DOSE, MEASURES, phrases
 from ehr.verify.claims.equal import in_unit, is_by_factor, same, units_for
 from ehr.verify.claims.evidence import ClinicalEvidence, Meant
@@ -36,6 +36,8 @@ _ORDER: tuple[Rule, ...] = ("mean", "minimum", "maximum", "difference")
 
 def find(claim: ClinicalClaim, evidence: ClinicalEvidence) -> Finding:
     """What the evidence says about one claim."""
+    if claim.kind == UNJUDGED:
+        return Finding(outcome="unscored", why=f"of one answer the first {MOST:,} values are judged")
     if claim.kind == "age":
         return _age(claim, evidence)
     if claim.kind == "pressure":

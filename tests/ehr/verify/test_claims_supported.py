@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ehr.verify.claims.claim import MOST
 from harness.trace import Call
 from tests.ehr.verify.claim_traces import (
     ASKED,
@@ -454,6 +455,14 @@ def test_what_the_tool_cut_was_not_seen() -> None:
 def test_what_the_source_of_the_trace_lost_is_in_doubt() -> None:
     assert outcome("potassium 4.2", LAB, loss=["half of the calls are missing"]) == "unscored"
     assert outcome("potassium 4.1", LAB, loss=["half of the calls are missing"]) == "pass"
+
+
+def test_more_values_than_are_judged_leave_an_answer_unscored() -> None:
+    right = "".join(f"The n{number}x wrote 4.1 mmol/L. " for number in range(MOST))
+    assert len(judged(right, LAB).entities) == MOST
+    assert outcome(right, LAB) == "pass"
+    assert outcome(right + "The last wrote 1.1 mmol/L.", LAB) == "unscored"
+    assert outcome("The first wrote 1.1 mmol/L. " + right, LAB) == "fail"
 
 
 # Ages
