@@ -46,9 +46,9 @@ class ClinicalClaim:
 
     `kind` is `value`, `pressure`, `age`, `count`, `mean`, `minimum`, `maximum`, `difference`, or `unjudged`. `places`
     are the decimals that it is written with, `units` what its unit may be in UCUM (none where it is bare), `second` the
-    lower of two pressures. `tokens` are its sentence, `at` its place there, `heading` the line above that names what follows.
-    `rules` are the ways in which it may be derived, `direct` whether it may be a value as it stands. `beside` are the
-    other numbers of its sentence.
+    lower of two pressures. `tokens` are its sentence, `at` its place there, `heading` the line above that names what
+    follows. `rules` are the ways in which it may be derived, `direct` whether it may be a value as it stands. `beside`
+    are the other numbers of its sentence.
     """
 
     text: str
