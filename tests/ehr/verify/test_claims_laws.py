@@ -136,6 +136,28 @@ def test_the_agent_s_own_writes_never_support(made: list[list[Row]], answer: Any
     assert [one.outcome for one in before.entities] == [one.outcome for one in after.entities]
 
 
+_acts = st.sampled_from(("read", "search", "update", "patch", "refused", "other"))
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(_acts, max_size=8))
+def test_a_read_supports_exactly_if_it_is_before_the_first_write(acts: list[str]) -> None:
+    """Of one resource, in whatever order it is read and written; a write that was refused is none."""
+    row = observation("potassium", 4.1, id="x1")
+    address = {"type": "Observation", "id": "x1"}
+    calls = {
+        "read": read(row),
+        "search": search(row),
+        "update": call("fhir_update", {**address, "resource": row}, row),
+        "patch": call("fhir_patch", {**address, "patch": []}, row),
+        "refused": call("fhir_patch", {**address, "patch": []}, None, status=412),
+        "other": create(observation("sodium", 140)),
+    }
+    first = next((at for at, act in enumerate(acts) if act in ("update", "patch")), len(acts))
+    seen = any(act in ("read", "search") for act in acts[:first])
+    assert outcome("Potassium 4.1 mmol/L", *(calls[act] for act in acts), asked=ASKED) == ("pass" if seen else "fail")
+
+
 @settings(deadline=None)
 @given(traces, answers())
 def test_what_is_given_neither_supports_nor_is_judged(made: list[list[Row]], answer: Any) -> None:
