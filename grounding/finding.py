@@ -9,7 +9,8 @@ Rules, in this order, for each file that was read:
 - under `mentions`, by a text in which a word begins with it.
 
 What is not supported fails, unless it may be a definition that cannot be told (`grounding.languages.Definitions`), or
-may be one in a file of a language that is not known: then it is unscored.
+may be one in a file of a language that is not known; a path fails unless a read is of nobody knows which file: then it
+is unscored.
 """
 
 from __future__ import annotations
@@ -108,9 +109,11 @@ def _mentions(name: str, read: FileRead) -> Iterator[Support]:
 
 
 def _doubt(choices: Choices, entity: Entity, read: FileRead) -> str | None:
-    """Why nobody can say that this read does not show a name."""
+    """Why nobody can say that this read does not show an entity."""
+    if entity.kind == "path":
+        return None if read.paths else f"nobody knows which file call {read.call} read"
     key = folded(entity.name)
-    if entity.kind == "path" or not read.says(key):
+    if not read.says(key):
         return None
     if not read.is_known:
         return f"it stands in what call {read.call} read, and what is defined is known for Python only"

@@ -104,8 +104,8 @@ def _checked(message: Any, at: int) -> dict[str, Any]:
         raise TraceError("is in the format of OpenAI's Responses, which is not read; expected chat messages")
     if message.get("role") not in _ROLES:
         raise TraceError(f"message {at + 1} has the role {message.get('role')!r}; expected one of {', '.join(_ROLES)}")
-    content = message.get("content")
-    if not (content is None or isinstance(content, str | list)):
+    content, is_result = message.get("content"), message["role"] in ("tool", "function")
+    if not (is_result or content is None or isinstance(content, str | list)):
         raise TraceError(f"message {at + 1} has {json_text(content)[:40]} as content; expected text or parts")
     parts = content if isinstance(content, list) else []
     if any(isinstance(part, dict) and part.get("type") in _OF_ANTHROPIC for part in parts):
@@ -170,6 +170,8 @@ class _Reading:
     def _result(self, message: dict[str, Any]) -> None:
         of = self._call_of(message)
         if of is None:
+            return
+        if message.get("content") is None:  # nobody kept it
             return
         text, is_whole = _text(message)
         self._calls[of] |= {"result": text, "message": message, "whole": is_whole}
@@ -240,6 +242,11 @@ class _Reading:
 
 def _asked(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     several = message.get("tool_calls")
+    if isinstance(several, str):
+        try:
+            several = from_json(several)
+        except ValueError:
+            raise TraceError(f"has {several[:40]!r} as calls; expected a list of them") from None
     if isinstance(several, list):
         yield from (asked for asked in several if isinstance(asked, dict))
     if isinstance(message.get("function_call"), dict):
@@ -250,7 +257,7 @@ def _text(message: dict[str, Any]) -> tuple[str, bool]:
     """The text of a message, and whether it is all of it."""
     content = message.get("content")
     if not isinstance(content, list):
-        return clean(content or ""), True
+        return clean(content if isinstance(content, str) else "" if content is None else json_text(content)), True
     texts = []
     for part in content:
         if isinstance(part, str):
@@ -268,6 +275,8 @@ def _object_of(arguments: Any) -> tuple[dict[str, Any] | None, str | None]:
     raw = clean(arguments) if isinstance(arguments, str) else None
     try:
         value = arguments if raw is None else from_json(raw)
+        if isinstance(value, str):  # JSON in JSON
+            value = from_json(value)
         if isinstance(value, dict):
             return plain(value), None
     except ValueError:  # no JSON, or not a number in it

@@ -161,6 +161,13 @@ def test_a_text_of_no_known_file_is_in_doubt_if_the_name_stands_in_it() -> None:
     assert entity("run_all(", nameless).outcome == "unscored"
 
 
+def test_a_path_is_in_doubt_where_nobody_knows_which_file_was_read() -> None:
+    nameless = call("read_file", None, "x = 1", raw_arguments="{'path': 'src/a.py'}")
+    found = entity("src/a.py", nameless)
+    assert (found.outcome, found.why) == ("unscored", "nobody knows which file call 1 read")
+    assert entity("src/a.py", nameless, read("src/a.py", "x = 1")).outcome == "pass"
+
+
 def test_a_document_defines_nothing() -> None:
     assert entity("HTTPAdapter", read("README.md", "The HTTPAdapter is great.")).outcome == "fail"
     assert entity("HTTPAdapter", read("README.md", "The HTTPAdapter is great."), policy=MENTION).outcome == "pass"

@@ -128,6 +128,8 @@ def test_custom_calls_and_content_parts_are_read() -> None:
         (None, {}, None),
         ('{"path": ', None, '{"path": '),
         ("[1]", None, "[1]"),
+        (json.dumps('{"path": "a.py"}'), {"path": "a.py"}, None),
+        (json.dumps("a.py"), None, '"a.py"'),
         ('{"path": NaN}', None, '{"path": NaN}'),
         (["a.py"], None, '["a.py"]'),
     ],
@@ -266,6 +268,23 @@ def test_parts_that_are_no_text_were_cut_by_the_recorder() -> None:
     assert (trace.calls[0].cut_by, trace.calls[0].result) == ("recorder", "a")
 
 
+def test_a_result_that_is_null_was_lost_by_the_recorder() -> None:
+    call = read(user(), ASKS, gives("c1", None), said("It is in a.py.")).calls[0]
+    assert (call.cut_by, call.result) == ("recorder", None)
+    assert read(user(), ASKS, gives("c1", ""), said("It is in a.py.")).calls[0].cut_by is None
+
+
+def test_a_result_may_be_any_value() -> None:
+    (call,) = read(user(), ASKS, gives("c1", {"path": "a.py", "content": TEXT}), said("x")).calls
+    assert (call.status, json.loads(call.result)) == ("ok", {"path": "a.py", "content": TEXT})
+    assert read(user(), ASKS, gives("c1", {"error": "not found"}), said("x")).calls[0].status == "error"
+
+
+def test_calls_may_be_a_list_as_json_text() -> None:
+    trace = read(user(), {**ASKS, "tool_calls": json.dumps(ASKS["tool_calls"])}, GIVES, said("x"))
+    assert [(call.name, call.result) for call in trace.calls] == [("read_file", TEXT)]
+
+
 def test_a_result_of_no_call_is_a_loss() -> None:
     trace = read(user(), gives("zz", "x"), said("done"))
     assert trace.calls == ()
@@ -336,6 +355,7 @@ def test_text_that_is_no_text_is_mended() -> None:
         ({"messages": [user(), "x"]}, "message 2 is x; expected an object with a role"),
         ({"messages": [{"role": "wizard", "content": "x"}]}, "message 1 has the role 'wizard'"),
         ({"messages": [{"role": "user", "content": 3}]}, "message 1 has 3 as content"),
+        ({"messages": [said(None, tool_calls="read_file")]}, "has 'read_file' as calls"),
         ({"messages": [said([{"type": "tool_use", "id": "x"}])]}, "is in Anthropic's format"),
         ({"input": [user(), {"type": "function_call", "name": "x"}]}, "is in the format of OpenAI's Responses"),
         ({"messages": [said(None, tool_calls=[{"id": "c", "function": {}}])]}, "a call of the assistant has no name"),
