@@ -15,7 +15,7 @@ from readback.cli.output import document, result
 if TYPE_CHECKING:
     from readback.documents import NamedAgent
 
-app = typer.Typer(help="List suites, agents or tasks.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="List suites, agents, tasks or faults.", no_args_is_help=True, rich_markup_mode=None)
 
 _TELLING = {"expected", "answer", "parameters"}
 """What would give a task away."""

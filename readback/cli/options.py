@@ -9,6 +9,13 @@ import typer
 
 from readback.cli.numbers import amount, whole
 
+
+def _file(record: Path | None) -> Path | None:
+    if record is not None and str(record).startswith(("http:/", "https:/")):
+        raise typer.BadParameter("the address of a live server is for readback run; name a record's file")
+    return record
+
+
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]
 RunPaths = Annotated[list[Path], typer.Argument(metavar="RUN...", help="The runs' folders.")]
 Jobs = Annotated[
@@ -26,7 +33,10 @@ External = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
 RecordPath = Annotated[
-    Path | None, typer.Option("--record", metavar="RECORD", help="The record's file; else the default synthetic one.")
+    Path | None,
+    typer.Option(
+        "--record", callback=_file, metavar="RECORD", help="The record's file; else the default synthetic one."
+    ),
 ]
 CacheMode = Annotated[
     Literal["off", "use", "only"] | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections import Counter
@@ -33,6 +34,8 @@ _MODEL_JOBS = 4
 """Episodes at once where a model is waited for."""
 _PROBLEMS = 20
 """Problems that are printed; the rest is counted."""
+_ADDRESS = re.compile(r"[\w.-]+:\d+(/|$)")
+"""A live server's address without its beginning."""
 _WIDTH = 120
 """The width of a table that is written to a file or another program."""
 
@@ -101,6 +104,8 @@ def opened(source: SuiteSource, options: Options) -> Iterator[Suite]:
     from readback.running import is_server
 
     named = options.record
+    if named is not None and _ADDRESS.match(named) and not Path(named).exists():
+        raise Mistake(f"there is no record at {named!r}; the address of a live server begins with http://")
     server = named if named is not None and is_server(named) else None
     record = None if named is None or server is not None else Path(named)
     with ExitStack() as stack:

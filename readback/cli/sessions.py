@@ -96,6 +96,8 @@ def _posted(server: str | None, path: str, sent: dict[str, Any], *, about: str =
     import requests
 
     base = (server or os.environ.get("READBACK_SERVER") or SERVER).rstrip("/")
+    if not base.startswith(("http://", "https://")):
+        raise Mistake(f"{base!r} is no address of a server; write it with http://, such as {SERVER}")
     with requests.Session() as client:
         client.trust_env = False
         try:

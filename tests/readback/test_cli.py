@@ -89,6 +89,14 @@ def test_the_version_is_the_packages() -> None:
         (["vrify"], "no such command 'vrify'. Did you mean 'verify'? See readback --help"),
         (["verify"], "missing argument 'CASES.jsonl'; see readback verify --help"),
         (["verify", "--jsn"], "no such option: --jsn (Possible options: --json); see readback verify --help"),
+        (
+            ["session", "close", "s-1", "--outcome", "finished"],
+            "invalid value for '--outcome': 'finished' is not one of 'done', 'not_done', 'unclear'; see",
+        ),
+        (
+            ["session", "close", "s-1", "--server", "127.0.0.1:8080"],
+            "'127.0.0.1:8080' is no address of a server; write it with http://, such as http://127.0.0.1:8080",
+        ),
         (["schema", "epsiode"], "there is no schema 'epsiode'; did you mean 'episode'"),
     ],
 )

@@ -227,6 +227,7 @@ def test_a_program_that_raises_returns_nonsense_or_never_returns(
         (["ehr", "--budget", "-1"], "invalid value for '--budget': '-1' is not a number above 0"),
         (["ehr", "--budget", "nan"], "invalid value for '--budget': 'nan' is not a number above 0"),
         (["ehr", "--cache", "sometimes"], "invalid value for '--cache'"),
+        (["ehr", "--record", "127.0.0.1:8080/fhir"], "there is no record at '127.0.0.1:8080/fhir'; the address of a"),
         (["ehr", "--agent", "orcale"], "there is no agent 'orcale'; did you mean 'oracle'"),
         (["ehr", "--agent", "openai:"], "'openai:' is no agent; write openai:MODEL or anthropic:MODEL or python:"),
         (["ehr", "--agent", "openai:gpt-x"], "OPENAI_API_KEY is not set, and OpenAI does not answer without a key"),

@@ -113,6 +113,7 @@ def test_without_a_server_the_command_that_starts_one_is_named(here: Path) -> No
         (["repoqa"], "'repoqa' cannot be served; serve ehr"),
         (["--out", "x"], "--out is for sessions: readback serve ehr --out RUN"),
         (["--port", "70000"], "70000"),
+        (["--record", "http://127.0.0.1:8080/fhir"], "the address of a live server is for readback run; name a record"),
         (["--record", "nowhere.record", "--port", "0"], "nowhere.record"),
     ],
 )
