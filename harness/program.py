@@ -5,7 +5,8 @@
         return {"outcome": "done", "answer": [], "note": ""}
 
 It runs in a thread of its own, so that one that never returns costs its own time limit and no more: the episode ends
-as `wall_time`, and whatever it calls from then on is refused and not recorded.
+as `wall_time`, whatever it calls from then on is refused and not recorded, and `SystemExit` is raised in it, so that
+one that only computes stops taking time from the episodes after it.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ class ProgramAgent:
         thread.join(self.seconds)
         toolbox.close()
         ending, said, error = outcome[0] if outcome else ("wall_time", None, self._too_long())
+        _stop(thread)
         if toolbox.fault:
             ending, said, error = "harness_error", None, toolbox.fault
         if said is None:
@@ -129,6 +131,14 @@ def load_program(name: str, *, seconds: float = SECONDS) -> ProgramAgent:
     except ValueError:  # something built in that does not say what it takes
         pass
     return ProgramAgent(f"python:{module_name}:{path}", found, seconds)
+
+
+def _stop(thread: threading.Thread) -> None:
+    """Raise `SystemExit` in a thread that is still running; where it waits for something, once it goes on."""
+    import ctypes
+
+    if thread.is_alive() and thread.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
 
 
 def _public(module: Any) -> str:

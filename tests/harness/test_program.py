@@ -114,7 +114,8 @@ def test_one_that_never_returns_ends_as_wall_time_and_its_later_calls_are_refuse
 
     def agent(instruction: str, tools: Any, **rest: Any) -> None:
         tools["add"](number=1)
-        let_go.wait(30)
+        with contextlib.suppress(SystemExit):
+            let_go.wait(30)
         try:
             tools["add"](number=2)
         except Exception:
@@ -128,6 +129,19 @@ def test_one_that_never_returns_ends_as_wall_time_and_its_later_calls_are_refuse
     let_go.set()
     assert refused.wait(10)
     assert len(played.calls) == 1
+
+
+def test_one_that_only_computes_takes_no_time_from_those_after_it() -> None:
+    threads: list[threading.Thread] = []
+
+    def agent(instruction: str, tools: Any, **rest: Any) -> None:
+        threads.append(threading.current_thread())
+        while True:
+            pass
+
+    assert play(agent, seconds=0.1).ending == "wall_time"
+    threads[0].join(10)
+    assert not threads[0].is_alive()
 
 
 def test_a_run_with_one_that_never_returns_comes_to_its_end(tmp_path: Path) -> None:
