@@ -10,9 +10,11 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Literal
 
+from ehr.verify.claims.equal import same
 from ehr.verify.claims.sentences import Number, Sentence, is_known_unit, sentences_of
 from ehr.verify.claims.words import plain
 from ehr.verify.spellings import SPELLINGS, ucum_of
+from ehr.verify.units import convert
 
 Rule = Literal["mean", "minimum", "maximum", "count", "difference", "age"]
 """How a number may be derived. The rules are in `ehr.verify.claims.series` and `ehr.verify.claims.people`."""
@@ -138,18 +140,23 @@ def _units_in(text: str) -> tuple[str, ...]:
 _ALONE = frozenset(name for name in SPELLINGS if len(name) > 1 and name not in ("in", "yr", "yrs", "year", "years"))
 
 
-def is_given(value: Decimal, units: Sequence[str], second: Decimal | None, number: Number) -> bool:
-    """Whether a number of the texts is this one: the same value in the same unit (after conversion), or both bare."""
-    from ehr.verify.units import convert
-
-    if number.second != second and not (second is None and value == number.second):
+def is_given(number: Number, units: Sequence[str], told: Number) -> bool:
+    """Whether a number of an answer, in these units, is one that was told: the same value in the same unit, or both
+    bare; in another unit after conversion, rounded as it is written."""
+    if told.second != number.second and not (number.second is None and number.value == told.second):
         return False
-    written = number.value if second is not None or number.second is None or value != number.second else number.second
-    if not units or not number.units:
-        return not units and not number.units and value == written and number.kind != "duration"
-    for unit in number.units:
-        for other in units:
-            converted = convert(written, unit, other)
-            if converted is not None and abs(converted - value) <= abs(value) * Decimal("1e-9"):
+    value = told.second if number.second is None and told.second == number.value else told.value
+    assert value is not None, "a pair has both"
+    if not units or not told.units:
+        return not units and not told.units and number.value == value and told.kind != "duration"
+    for source in told.units:
+        for unit in units:
+            converted = value if unit == source else convert(value, source, unit)
+            if converted is not None and _is_same(number, converted, exactly=unit == source):
                 return True
     return False
+
+
+def _is_same(number: Number, value: Decimal, *, exactly: bool) -> bool:
+    how = same(number.value, number.places, value, converted=not exactly)
+    return how == "same" or (how == "converted" and not exactly)

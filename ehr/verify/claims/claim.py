@@ -112,7 +112,7 @@ def _of_sentence(text: str, sentence: Sentence, asked: Asked, heading: tuple[str
         if kind == "age":
             given = any(_is_same_length(each, number) for each in asked.given)
         else:
-            given = any(is_given(number.value, units, number.second, each) for each in asked.given)
+            given = any(is_given(number, units, each) for each in asked.given)
         if given:
             continue
         yield _claim(text, sentence, at, number, kind, units, asked, heading, alone)

@@ -235,6 +235,8 @@ def test_what_is_given_is_no_claim() -> None:
     assert found("BP 149/92 mmHg", asked) == []
     assert found("She is 32 years old", asked) == []
     assert found("She is 48 years old", "In the last 48 hours?") == [("age", "48 years")]
+    assert found("weight 179.9 lb, 181 lb", asked) == [("value", "181 lb")]
+    assert found("weight 81.7 kg, 82 kg", asked) == [("value", "81.7 kg"), ("value", "82 kg")]
     assert found("weight 81.7 kg, potassium 3.6 mmol/L", asked) == [("value", "81.7 kg"), ("value", "3.6 mmol/L")]
     assert found("INR 3.5", asked) == [("value", "3.5")]
 
