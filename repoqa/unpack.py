@@ -76,12 +76,18 @@ def unpack(entries: Iterable[Entry], target: Path, what: str) -> Unpacked:
 def archive_entries(archive: Path, what: str) -> Iterator[Entry]:
     """The entries of a `.tar.gz`, read in one pass. Raises `UnpackError` where it is none, or too large unpacked."""
     limit = min(MAX_TOTAL, FREE_SIZE + MAX_RATIO * archive.stat().st_size)
+    with _whole(what), gzip.open(archive, "rb") as raw:
+        bounded = _Bounded(raw, limit, what)
+        with tarfile.open(fileobj=bounded, mode="r|", errorlevel=2) as tar:  # type: ignore[call-overload]
+            for member in tar:
+                yield _entry(member, tar)
+
+
+@contextlib.contextmanager
+def _whole(what: str) -> Iterator[None]:
+    """Whatever the readers of archives say about one that is broken, as an `UnpackError`."""
     try:
-        with gzip.open(archive, "rb") as raw:
-            bounded = _Bounded(raw, limit, what)
-            with tarfile.open(fileobj=bounded, mode="r|", errorlevel=2) as tar:  # type: ignore[call-overload]
-                for member in tar:
-                    yield _entry(member, tar)
+        yield
     except (tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError, ValueError, OverflowError) as problem:
         raise UnpackError(f"{what} is no whole .tar.gz archive ({problem}); fetch it again") from None
 
@@ -140,7 +146,8 @@ def _write_all(entries: Iterable[Entry], part: Path, what: str) -> Unpacked:
         if entry.kind == "folder":
             (part / path).mkdir(parents=True, exist_ok=True)
             continue
-        written = _write(entry, part / path, path, MAX_TOTAL - size, what)
+        with _whole(what):  # an entry's bytes are read here
+            written = _write(entry, part / path, path, MAX_TOTAL - size, what)
         files, size = files + 1, size + written
     if not files:
         raise UnpackError(f"{what} holds no file; fetch it again")
