@@ -69,7 +69,7 @@ class Code:
             if self._parts and self._part_may_define(part, name, owner, assigned=assigned)
         ]
         if self._parts is None or None in sources:
-            return [read_source(self._text, self._language, self._first_line, self._cache)]
+            return [self._whole]
         return [source for source in sources if source is not None]
 
     def _part_may_define(self, part: str, name: str, owner: str | None, *, assigned: bool) -> bool:
@@ -78,6 +78,10 @@ class Code:
             and (owner is None or self._language.has_class(part, owner))
             and self._language.may_define(part, name, assigned=assigned)
         )
+
+    @cached_property
+    def _whole(self) -> Source:
+        return read_source(self._text, self._language, self._first_line, self._cache)
 
     @cached_property
     def _folded(self) -> str:
