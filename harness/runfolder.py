@@ -22,6 +22,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -79,7 +80,8 @@ class RunFolder:
         """
         path = Path(path)
         if path.exists() and not _is_free(path):
-            hint = f"go on with it by: readback resume {path}" if (path / _RUN).exists() else "name another with --out"
+            is_run = (path / _RUN).exists()
+            hint = f"go on with it by: readback resume {_word(path)}" if is_run else "name another with --out"
             raise RunFolderError(f"{str(path)!r} is there already; {hint}")
         about = {"format": FORMAT, **about}
         with _explained(path, "made"):
@@ -344,11 +346,16 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
 def _next_step(path: Path, deed: str, number: int | None) -> str:
     remedy = "make room" if number in _NO_ROOM else "mend that"
     if deed == "written":
-        return f"; all that was stored before is kept: {remedy}, then go on with: readback resume {path}"
+        return f"; all that was stored before is kept: {remedy}, then go on with: readback resume {_word(path)}"
     return f"; {remedy}, or name another folder with --out" if deed == "made" else ""
+
+
+def _word(path: Path) -> str:
+    """The path as a shell takes it."""
+    return shlex.quote(str(path))
 
 
 def _how_to_have(missing: str | None, path: Path) -> str:
     if missing is not None and Path(missing).name == _VERDICTS:
-        return f"make it again by: readback score {path}"
+        return f"make it again by: readback score {_word(path)}"
     return "put it back, or run again into another folder"

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, chdir, contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from readback.cli.ending import DONE, INCOMPLETE, MISSED, Mistake, worst
@@ -142,7 +143,7 @@ def carry_out(
             say_problems(report.problems)
             code = conclude(folder, thresholds, as_json=as_json)
     except KeyboardInterrupt:
-        note(f"readback: interrupted; what was finished is kept: go on by readback resume {folder.path}")
+        note(f"readback: interrupted; what was finished is kept: go on by readback resume {quote(str(folder.path))}")
         return INCOMPLETE
     _say_next(plan, folder, report)
     return INCOMPLETE if report.interrupted else code
@@ -194,8 +195,8 @@ def conclude(folder: RunFolder, thresholds: Sequence[Threshold], *, as_json: boo
 
 
 def _say_next(plan: Plan, folder: RunFolder, report: Report) -> None:
-    run, readback = folder.path, _as_called()
-    note(f"The run is in {run}, its report in {run / REPORT}.")
+    note(f"The run is in {folder.path}, its report in {folder.path / REPORT}.")
+    run, readback = quote(str(folder.path)), quote(_as_called())
     if not report.is_complete:
         note(f"  go on with what is missing:   {readback} resume {run}")
     if report.unscored:

@@ -6,6 +6,7 @@ import itertools
 import os
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -188,7 +189,9 @@ def resume(
     with RunFolder.append(run, warn=warn) as folder:
         about = described(folder)
         if folder.about.get("sessions"):
-            raise Mistake(f"{str(run)!r} is a run of sessions; go on with it by readback serve ehr --out {run}")
+            raise Mistake(
+                f"{str(run)!r} is a run of sessions; go on with it by readback serve ehr --out {quote(str(run))}"
+            )
         if _is_finished(folder, about):
             note(f"{run} is finished: there is nothing left to play.")
             return conclude(folder, thresholds, as_json=as_json)
@@ -241,7 +244,11 @@ def _as_before(
 def _refuse_used(out: Path | None) -> None:
     """A folder that holds something is refused before the work, not after it."""
     if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        hint = f"go on with it by readback resume {out}" if (out / "run.json").exists() else "name another with --out"
+        hint = (
+            f"go on with it by readback resume {quote(str(out))}"
+            if (out / "run.json").exists()
+            else "name another with --out"
+        )
         raise Mistake(f"{str(out)!r} is there already; {hint}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -92,14 +93,14 @@ def _nothing_found(run: Path, entries: Sequence[Entry], wanted: _Wanted) -> str:
     from readback.registry import UnknownNameError
 
     if not entries:
-        return f"{str(run)!r} holds no episode yet; go on with it by: readback resume {run}"
+        return f"{str(run)!r} holds no episode yet; go on with it by: readback resume {quote(str(run))}"
     if wanted.agent is not None and wanted.agent not in {entry.agent for entry in entries}:
         return str(UnknownNameError("agent", wanted.agent, {entry.agent for entry in entries}))
     if wanted.condition is not None and wanted.condition not in {entry.condition for entry in entries}:
         return str(UnknownNameError("condition", wanted.condition, {entry.condition for entry in entries}))
     if wanted.episode is not None:
         known = {entry.task.id for entry in entries}
-        return str(UnknownNameError("episode", wanted.episode, known, f"see readback show {run}"))
+        return str(UnknownNameError("episode", wanted.episode, known, f"see readback show {quote(str(run))}"))
     return f"none of the {len(entries)} episodes of {str(run)!r} is like that; leave an option out"
 
 

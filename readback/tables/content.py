@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from shlex import quote
 
 from readback.summary.document import Comparison, LensRate, Rate, Row, Side, Summary
 from readback.tables.grid import Column, Grid, Screen
@@ -69,7 +70,9 @@ def _without(missing: Sequence[str], summary: Summary) -> str:
     flags = " ".join(f"--agent {name}" for name in missing)
     again = f"run the suite again with {flags} beside its agents"
     if summary.episodes.missing:
-        again = f"go on with it by readback resume {summary.run}, or, where they are not among its agents, {again}"
+        again = (
+            f"go on with it by readback resume {quote(summary.run)}, or, where they are not among its agents, {again}"
+        )
     return (
         f"The table is not shown, because this run lacks {names}: without them nobody can say what a score is worth."
         f" {again[0].upper()}{again[1:]}. (All counts are in the JSON summary.)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -55,6 +56,17 @@ def test_each_run_has_a_folder_of_its_own(here: Path, small_record: Path) -> Non
     for _ in range(2):
         assert readback("run", "ehr", "--record", small_record, "--task", "patient-age", "--agent", "idle").code == 0
     assert sorted(path.name for path in Path("runs").iterdir()) == ["ehr-1", "ehr-2"]
+
+
+def test_what_to_do_next_is_said_as_a_shell_takes_it(here: Path, small_record: Path) -> None:
+    agent_module(here, "absent", 'raise OSError("not today")')
+    run = ["run", "ehr", "--record", small_record, "--task", "patient-age", "--agent", "python:absent:agent"]
+    ended = readback(*run, "--out", "of Ann's")
+    assert ended.code == 3
+    told = [line.partition("readback ")[2] for line in ended.err.splitlines() if line.startswith("  ")]
+    assert [shlex.split(line)[:2] for line in told] == [[word, "of Ann's"] for word in ("resume", "show", "show")]
+    again = readback(*run, "--out", "of Ann's")
+    assert shlex.split(again.sentence.partition("go on with it by readback ")[2]) == ["resume", "of Ann's"]
 
 
 def test_two_runs_that_begin_at_once_have_two_folders(here: Path, small_record: Path) -> None:
