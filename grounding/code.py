@@ -26,16 +26,23 @@ class Code:
         self._cache = cache
 
     def defined(self, name: str, owner: str | None, *, assigned: bool) -> Iterator[Definition]:
-        """The definitions whose name begins with `name`, by name and place.
+        """The definitions whose name begins with `name`: classes and functions of just this name first, then the others.
 
         With an `owner` some of them may be left out that stand in no class of this name and not in an unknown one.
         Without `assigned` only classes and functions are asked for.
         """
         if not self._may_define(name, owner, assigned=assigned):
             return
+        # Most questions end with the first answer, and fewer parts hold the head of a class or function.
+        heads = [each for each in self._beginning_with(name, owner, assigned=False) if _is_head(each, name)]
+        yield from heads
+        yield from (each for each in self._beginning_with(name, owner, assigned=assigned) if each not in heads)
+
+    def _beginning_with(self, name: str, owner: str | None, *, assigned: bool) -> list[Definition]:
+        """What those parts define that may define the name, by name and place."""
         sources = self._sources(name, owner, assigned=assigned)
         found = [each for source in sources for each in source.beginning_with(name)]
-        yield from sorted(found, key=lambda each: (folded(each.name), each.start))
+        return sorted(found, key=lambda each: (folded(each.name), each.start))
 
     def uncertain(self, name: str, *, assigned: bool) -> Mapping[str, int]:
         """The places of what may be a definition, by name, where `name` may be defined."""
@@ -103,3 +110,7 @@ class Code:
     def _is_whole(self) -> bool:
         """Whether the text is known to begin its file and nothing is left out in it."""
         return self._first_line == 1 and is_whole(self._text, self._cache)
+
+
+def _is_head(definition: Definition, name: str) -> bool:
+    return definition.kind in ("class", "function") and folded(definition.name) == name
