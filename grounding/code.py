@@ -26,7 +26,7 @@ class Code:
         self._cache = cache
 
     def defined(self, name: str, owner: str | None, *, assigned: bool) -> Iterator[Definition]:
-        """The definitions whose name begins with `name`: classes and functions of just this name first, then the others.
+        """The definitions whose name begins with `name`, classes and functions of just this name first.
 
         With an `owner` some of them may be left out that stand in no class of this name and not in an unknown one.
         Without `assigned` only classes and functions are asked for.
