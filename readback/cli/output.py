@@ -39,10 +39,16 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def mend_streams() -> None:
-    """Give a process that was started with its stdout or stderr closed one that leads nowhere."""
+    """Let stdout and stderr take whatever is written to them.
+
+    One that the process was started without leads nowhere; one that knows few letters gets escapes for the others.
+    """
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
+        stream = getattr(sys, name)
+        if stream is None:
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - open as long as the process lives
+        elif isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 @contextmanager
@@ -90,10 +96,6 @@ class _Unclosed(io.TextIOBase):
 def _write(stream: TextIO, text: str) -> None:
     try:
         stream.write(text.encode("utf-8", "replace").decode() + "\n")
-        stream.flush()
-    except UnicodeEncodeError:
-        encoding = stream.encoding or "ascii"
-        stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
         stream.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -192,3 +192,12 @@ def test_a_terminal_that_knows_only_ascii_gets_escapes(tmp_path: Path) -> None:
     ended = finished("verify", cases, cwd=tmp_path, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert ended.code == 2
     assert "F\\xe4lle.jsonl" in ended.sentence
+
+
+def test_tables_come_out_where_only_ascii_is_known(tmp_path: Path, small_record: Path) -> None:
+    run = ["run", "ehr", "--record", small_record, "--task", "patient-age", "--per-template", "1", "--out", "a"]
+    ended = finished(*run, cwd=tmp_path, LC_ALL="C", PYTHONUTF8="0")
+    assert ended.code == 0
+    assert "oracle" in ended.out
+    assert "\\u2013" in ended.out
+    assert finished("show", "a", cwd=tmp_path, PYTHONIOENCODING="ascii", PYTHONUTF8="0").code == 0
