@@ -70,21 +70,25 @@ class Code:
 
     def _sources(self, name: str, owner: str | None, *, assigned: bool) -> list[Source]:
         """What the parts define that may define the name; all of the text where one of them cannot be parsed alone."""
-        sources: list[Source | None] = [
-            self._parts.source(at, self._text, self._language)
-            for at, part in enumerate(self._folded_parts)
-            if self._parts and self._part_may_define(part, name, owner, assigned=assigned)
-        ]
-        if self._parts is None or None in sources:
+        if self._parts is None:
             return [self._whole]
-        return [source for source in sources if source is not None]
+        sources: list[Source] = []
+        for at, part in self._parts_holding(self._parts, name):
+            if owner is not None and not self._language.has_class(part, owner):
+                continue
+            if self._language.may_define(part, name, assigned=assigned):
+                source = self._parts.source(at, self._text, self._language)
+                if source is None:
+                    return [self._whole]
+                sources.append(source)
+        return sources
 
-    def _part_may_define(self, part: str, name: str, owner: str | None, *, assigned: bool) -> bool:
-        return (
-            name in part
-            and (owner is None or self._language.has_class(part, owner))
-            and self._language.may_define(part, name, assigned=assigned)
-        )
+    def _parts_holding(self, parts: Parts, name: str) -> Iterator[tuple[int, str]]:
+        """The parts in which the name stands, each with its text, folded."""
+        if self._text.isascii():
+            yield from parts.holding(name, self._folded)
+        else:
+            yield from ((at, part) for at, part in enumerate(self._folded_parts) if name in part)
 
     @cached_property
     def _whole(self) -> Source:
@@ -100,11 +104,7 @@ class Code:
 
     @cached_property
     def _folded_parts(self) -> list[str]:
-        if self._parts is None:
-            return []
-        if self._text.isascii():  # then every place is the same in what is folded
-            return self._parts.texts(self._folded)
-        return [folded(part) for part in self._parts.texts(self._text)]
+        return [] if self._parts is None else [folded(part) for part in self._parts.texts(self._text)]
 
     @cached_property
     def _is_whole(self) -> bool:

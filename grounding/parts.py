@@ -6,7 +6,8 @@ then the text is read as a whole (`grounding.sources`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from grounding.cache import Cache, content_key
@@ -19,12 +20,22 @@ class Parts:
     """The parts of one text. It is given again with each question, so that what is kept of it is what it defines."""
 
     def __init__(self, starts: Sequence[int], length: int) -> None:
+        self._starts = tuple(starts)
         self._spans = tuple(pairwise((*starts, length)))
         self._read: dict[int, Source | None] = {}
 
     def texts(self, text: str) -> list[str]:
         """The text of each part."""
         return [text[start:end] for start, end in self._spans]
+
+    def holding(self, word: str, folded_text: str) -> Iterator[tuple[int, str]]:
+        """Each part that holds a word, with its text, where folding the text moved no place in it."""
+        place = folded_text.find(word)
+        while place >= 0:
+            at = bisect_right(self._starts, place) - 1
+            start, end = self._spans[at]
+            yield at, folded_text[start:end]
+            place = folded_text.find(word, end)
 
     def source(self, at: int, text: str, language: Language) -> Source | None:
         """What one part defines, with places in all of the text; None where it cannot be parsed by itself."""
