@@ -33,8 +33,21 @@ def may_define(text: str, name: str, *, assigned: bool) -> bool:
 
 
 def has_class(text: str, name: str) -> bool:
-    """Whether the head of a class of this name stands in the text; both folded."""
-    return re.search(rf"\bclass[\s\\]+{re.escape(name)}(?!\w)", text) is not None
+    """Whether the head of a class of this name may stand in the text; both folded."""
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if not _is_word(text[end : end + 1]) and _may_follow_class(text[max(0, at - _NEAR) : at]):
+            return True
+        at = text.find(name, end)
+    return False
+
+
+def _may_follow_class(around: str) -> bool:
+    before = around.rstrip(_BLANKS)
+    if len(before) == len(around):
+        return False
+    return not before or (before.endswith("class") and not _is_word(before[-6:-5]))
 
 
 def _may_be_defined(text: str, at: int, length: int, assigned: bool) -> bool:
