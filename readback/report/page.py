@@ -37,7 +37,7 @@ from readback.report.plots import (
 )
 from readback.report.runs import RunView, run_view
 from readback.summary.document import Rate, Summary
-from readback.summary.ledger import Entry
+from readback.summary.ledger import Entry, standing
 from readback.summary.rows import by_row, rate
 from readback.tables.agreement import screen_of_comparison
 from readback.tables.grid import Screen
@@ -181,7 +181,7 @@ def _written(
             one.entry,
             tasks[episode.task],
             episode,
-            verdicts.pop(episode.id, []),
+            standing(verdicts.pop(episode.id, [])),
             anchor=place.anchor,
             size=size,
             raters=names,

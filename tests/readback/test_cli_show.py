@@ -154,13 +154,20 @@ def test_of_a_lens_that_judged_again_by_other_rules_the_last_verdict_is_shown(ru
             before[0].model_copy(update={"lens": "judge", "config": f"judge {name}", "outcome": "pass"})
             for name in ("a", "b")
         ]
-        again = before[0].model_copy(update={"config": "newer", "outcome": "fail", "reason": "by the newer rules"})
-        folder.store_verdicts([again, *judges])
+        older, again = (
+            before[0].model_copy(update={"config": age, "outcome": "fail", "reason": f"by the {age} rules"})
+            for age in ("older", "newer")
+        )
+        folder.store_verdicts([older, again, *judges])
     out = readback("show", run, id).out
     assert out.count("state ") == 1
     assert "by the newer rules" in out
     assert out.count("✓ judge pass") == 2
-    assert len(readback("show", run, id, "--json").document["verdicts"]) == len(before) + 3
+    assert len(readback("show", run, id, "--json").document["verdicts"]) == len(before) + 4
+    assert readback("report", run).code == 0
+    page = (run / "report.html").read_text()
+    assert page.count("by the newer rules") == 1
+    assert "by the older rules" not in page
 
 
 @pytest.mark.parametrize(
