@@ -20,6 +20,7 @@ check: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/mypy docker/load.py
 	@$(BIN)/lint-imports
 
 bench: $(READY)

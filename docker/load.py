@@ -9,8 +9,7 @@ import sys
 
 from ehr.remote import RemoteError
 from ehr.remote_record import put_on
-from ehr.sandbox import Record
-from ehr.sandbox.storage import RecordError
+from ehr.sandbox import Record, RecordError
 from readback.records import default_record
 
 

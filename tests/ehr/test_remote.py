@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import runpy
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from ehr.world import ChartWorld, chart_world
 from harness.task import Task
 from tests.ehr.loopback import Loopback, loopback
 from tests.ehr.test_world import LITTLE, PLANTED, TASK, create_one, observation, tools_of, write_one_of_each
+from tests.support import ROOT
 
 
 @pytest.fixture
@@ -351,6 +354,25 @@ def test_a_servers_content_is_a_record_and_a_records_content_is_put_on_a_server(
             id = record.ids("Patient")[0]
             before, after = (json.loads(one.body("Patient", id) or b"") for one in (record, copy))
             assert {**before, "meta": None} == {**after, "meta": None}
+
+
+def test_the_script_beside_the_compose_file_puts_a_record_on_a_server(tmp_path: Path, capfd: Any) -> None:
+    from ehr.tasks import synthetic
+
+    script = runpy.run_path(str(ROOT / "docker/load.py"))["main"]
+    path = tmp_path / "ward.record"
+    with (
+        Record.build(synthetic.generate(patients=2, seed=3), path, clock=synthetic.CLOCK, synthetic=True) as record,
+        Record.build([], clock=synthetic.CLOCK, synthetic=True) as nothing,
+        loopback() as listening,
+    ):
+        live = nothing.fork(base=listening.base)
+        listening.handler = live
+        assert script([listening.base, str(path)]) == 0
+        assert len(live.changes()) == sum(record.counts.values())
+        assert script([listening.base, str(tmp_path / "none.record")]) == 1
+        assert "none.record" in capfd.readouterr().err
+        assert script([]) == 2
 
 
 def test_a_server_that_refuses_a_record_is_named_with_its_reason() -> None:
