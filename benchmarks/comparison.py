@@ -22,6 +22,7 @@ from harness.task import Task
 from harness.trace import Call, Episode, Usage
 from harness.verdict import Clause, Evidence, Outcome, Verdict
 from readback.comparison import compare_runs
+from readback.comparison.document import Comparison
 
 EPISODES, REPOSITORIES = 2_000, 16
 _CLOCK = "2026-01-15T10:15:00+00:00"
@@ -128,14 +129,18 @@ def _verdict(
 
 def measure(folder: Path, runs: int = 3) -> Compared:
     """Compare the run, reading it each time."""
-    seconds = []
-    for _ in range(runs + 1):
+
+    def compare() -> Comparison:
+        return compare_runs([RunFolder.open(folder)], disagreements=20)
+
+    compared, seconds = compare(), []
+    for _ in range(runs):
         start = time.perf_counter()
-        compared = compare_runs([RunFolder.open(folder)], disagreements=20)
+        compared = compare()
         seconds.append(time.perf_counter() - start)
     size = (folder / "episodes.jsonl").stat().st_size / 1e6
     pairs = len(compared.pairs) + sum(len(split.pairs) for split in compared.splits)
-    return Compared(compared.episodes, round(size, 1), pairs, DRAWS, round(statistics.median(seconds[1:]), 2))
+    return Compared(compared.episodes, round(size, 1), pairs, DRAWS, round(statistics.median(seconds), 2))
 
 
 def main() -> None:

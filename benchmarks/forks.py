@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 
 from ehr.sandbox.fork import Fork
 from ehr.sandbox.http import Request
@@ -61,9 +62,9 @@ def measure(record: Record) -> ForkCost:
         response = fork.handle(Request("POST", "/Observation", FHIR, body))
         creates.append((time.perf_counter() - start) * 1000)
         ids.append(json.loads(response.body)["id"])
-    updates = [_timed(lambda id=id: _update(fork, id, patient)) for id in ids]
-    patches = [_timed(lambda id=id: _patch(fork, id)) for id in ids]
-    deletes = [_timed(lambda id=id: fork.handle(Request("DELETE", f"/Observation/{id}"))) for id in ids]
+    updates = [_timed(partial(_update, fork, id, patient)) for id in ids]
+    patches = [_timed(partial(_patch, fork, id)) for id in ids]
+    deletes = [_timed(partial(fork.handle, Request("DELETE", f"/Observation/{id}"))) for id in ids]
     bundle = _transaction(patient, 20)
     transactions = [_timed(lambda: record.fork().handle(Request("POST", "/", FHIR, bundle))) for _ in range(50)]
     few, many = _after(record, patient, 20), _after(record, patient, 2000)

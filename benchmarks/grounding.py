@@ -22,6 +22,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -181,6 +182,10 @@ class Agreement:
     only_plain_sees: int
 
 
+def _plainly(traces: Sequence[Trace]) -> list[tuple[str, dict[str, bool], int]]:
+    return [plain_outcome(trace.calls, trace.answer) for trace in traces]
+
+
 def measure(traces: Sequence[Trace]) -> tuple[Speed, Agreement, list[str]]:
     """The speeds, the agreement, and each trace on which the two disagree."""
     kept = Cache()
@@ -189,25 +194,25 @@ def measure(traces: Sequence[Trace]) -> tuple[Speed, Agreement, list[str]]:
     theirs: list[tuple[str, dict[str, bool], int]] = []
     for at in range(0, len(traces), CHUNK):  # in turns, so that a busy machine slows all three alike
         some = traces[at : at + CHUNK]
-        seconds, judged = _seconds(lambda some=some: _judge(some, kept))
+        seconds, judged = _seconds(partial(_judge, some, kept))
         cached += seconds
-        seconds, again = _seconds(lambda some=some: _judge(some, Cache(0)))
+        seconds, again = _seconds(partial(_judge, some, Cache(0)))
         uncached += seconds
-        seconds, seen = _seconds(lambda some=some: [plain_outcome(trace.calls, trace.answer) for trace in some])
+        seconds, seen = _seconds(partial(_plainly, some))
         plain += seconds
         assert [each.outcome for each in judged] == [each.outcome for each in again]
         ours += judged
         theirs += seen
     counts = dict.fromkeys(Agreement.__annotations__, 0)
     lines = []
-    for trace, our, (outcome, seen, unparsed) in zip(traces, ours, theirs, strict=True):
+    for trace, our, (outcome, shown, unparsed) in zip(traces, ours, theirs, strict=True):
         entities = {f"{entity.kind} {entity.text}": entity.outcome == "pass" for entity in our.entities}
-        differing = [name for name in seen if entities[name] != seen[name]]
+        differing = [name for name in shown if entities[name] != shown[name]]
         counts["with_fragments" if unparsed else "parsed"] += 1
         counts["same_outcome_with_fragments" if unparsed else "same_outcome"] += our.outcome == outcome
         counts["same_entities"] += not unparsed and not differing
         counts["only_ours_sees"] += sum(entities[name] for name in differing)
-        counts["only_plain_sees"] += sum(seen[name] for name in differing)
+        counts["only_plain_sees"] += sum(shown[name] for name in differing)
         if our.outcome != outcome or differing:
             note = f"{unparsed} results that ast cannot parse" if unparsed else "every result parsed"
             lines.append(f"{trace.id}: ours {our.outcome}, plain {outcome} ({note}); {', '.join(differing)}")

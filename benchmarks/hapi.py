@@ -16,6 +16,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 from benchmarks.serve import asked, rate, requests_of, serving
 from ehr.backends import Embedded
@@ -42,7 +43,7 @@ def measure(base: str, path: str) -> dict[str, dict[str, float]]:
                     found.setdefault(what, {})[place] = rate(address, what, send, 1).p50
         fork = record.fork()
         for what, request in _requests(record).items():
-            found[what]["embedded"] = _median(lambda request=request: fork.handle(request), 300)
+            found[what]["embedded"] = _median(partial(fork.handle, request), 300)
         found["reset after three writes"] = {
             "hapi": _median(_episode(Remote(base), record), EPISODES),
             "embedded": _median(_episode(Embedded(record), record), EPISODES),

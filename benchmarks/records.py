@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ def _page(overlay: Overlay, query: Query) -> int:
 
 def spread(overlay: Overlay, queries: list[Query]) -> Spread:
     """How long the queries take, one after another."""
-    times = [_timed(lambda query=query: _page(overlay, query)) for query in queries]
+    times = [_timed(partial(_page, overlay, query)) for query in queries]
     return _spread(times)
 
 

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 SECONDS = 3.0
@@ -98,12 +99,12 @@ def sending(base: str, method: str, path: str, body: bytes | None = None) -> Sen
     return send
 
 
-def asked(base: str, path: str) -> dict:
+def asked(base: str, path: str) -> dict[str, Any]:
     """A document of the server."""
     place = urlsplit(base)
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
     connection.request("GET", place.path + path)
-    document = json.loads(connection.getresponse().read())
+    document: dict[str, Any] = json.loads(connection.getresponse().read())
     connection.close()
     return document
 

@@ -109,9 +109,7 @@ def load_program(name: str, *, seconds: float = SECONDS) -> ProgramAgent:
     try:
         found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as missing:
-        raise ProgramError(
-            f"{name!r}: there is no module {missing.name!r}; it is looked for in {here} and among what is installed"
-        ) from None
+        raise ProgramError(f"{name!r}: {_missing(module_name, missing.name or module_name, here)}") from None
     except (Exception, SystemExit) as exception:  # a script without a guard may end the interpreter
         raise ProgramError(f"{name!r}: importing {module_name!r} failed: {exception!r}") from exception
     for part in path.split("."):
@@ -131,6 +129,14 @@ def load_program(name: str, *, seconds: float = SECONDS) -> ProgramAgent:
     except ValueError:  # something built in that does not say what it takes
         pass
     return ProgramAgent(f"python:{module_name}:{path}", found, seconds)
+
+
+def _missing(module: str, missing: str, here: str) -> str:
+    if module != missing and not module.startswith(f"{missing}."):
+        return f"{module!r} imports {missing!r}, which is not installed"
+    if module.endswith(".py"):
+        return f"there is no module {module!r}; name the module, not its file: {module.removesuffix('.py')!r}"
+    return f"there is no module {missing!r}; it is looked for in {here} and among what is installed"
 
 
 def _stop(thread: threading.Thread) -> None:

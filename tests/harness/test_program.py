@@ -237,6 +237,8 @@ def test_a_program_is_loaded_by_name_from_where_the_command_was_started(here: Pa
         ("python::agent", "does not name a program"),
         ("python:own_agents:", "does not name a program"),
         ("python:own_missing:agent", "there is no module 'own_missing'; it is looked for in"),
+        ("python:own_agents.py:agent", "no module 'own_agents.py'; name the module, not its file: 'own_agents'"),
+        ("python:own_needing:agent", "'own_needing' imports 'own_missing', which is not installed"),
         ("python:own_agents:agnet", "'own_agents' has no 'agnet'; it has LATER, Later, agent, later"),
         ("python:own_agents:NUMBER", "'NUMBER' is 5, which cannot be called"),
         ("python:own_broken:agent", r"importing 'own_broken' failed: ZeroDivisionError"),
@@ -257,6 +259,7 @@ def test_a_program_that_cannot_be_had_is_one_sentence(here: Path, name: str, sen
         "LATER = Later()\n"
     )
     (here / "own_broken.py").write_text("1 / 0\n")
+    (here / "own_needing.py").write_text("import own_missing\n")
     (here / "own_ending.py").write_text("raise SystemExit(3)\n")
     with pytest.raises(ProgramError, match=sentence) as error:
         load_program(name)
