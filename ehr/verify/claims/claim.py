@@ -5,12 +5,12 @@ What is a claim, in this order; a number for which nothing holds is none:
 - an age (`32 years old`, `aged 32`), a pressure of two numbers (`120/80 mmHg`, `BP 120/80`), a count (`12 readings`);
 - a number with a unit; in percent only beside a measure that is given in percent; a length of time never;
 - a bare number right beside a measure of `ehr.verify.claims.concepts` or its LOINC code (`INR 2.4`);
-- a number alone on its line, which is how an item of an answer stands there, where a measure, an age or a count is
-  asked for (not where codes are asked for, and not with six digits or more).
+- a number alone on its line (`The answer is 4.1` too), which is how an item of an answer stands there, where a
+  measure, an age or a count is asked for (not where codes are asked for, and not with six digits or more).
 
 No claim, wherever it stands: what was given (the same value in the same unit). No claim in a sentence: a limit (`below
 3.5`, `3.5 or more`, a reference range, a target), what is denied (`not 4.1`), and what the agent says it did itself or
-advises (`I ordered 40 mg`).
+advises (`I ordered 40 mg`) or supposes (`if it is 3.0`).
 """
 
 from __future__ import annotations

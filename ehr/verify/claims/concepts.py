@@ -127,7 +127,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "urea": ("urea", "blood urea"),
     "creatinine": ("creatinine", "serum creatinine", "creat", "cr"),
     "glucose capillary-glucose": (
-        "glucose", "blood glucose", "blood sugar", "sugar", "blood glucose level", "fasting glucose",
+        "glucose", "glu", "blood glucose", "blood sugar", "sugar", "blood glucose level", "fasting glucose",
     ),
     "glucose": ("serum glucose", "plasma glucose"),
     "capillary-glucose": (
@@ -148,8 +148,9 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "hemoglobin": ("hemoglobin", "haemoglobin", "hgb", "hb"),
     "hematocrit": ("hematocrit", "haematocrit", "hct"),
     "leukocytes": ("leukocytes", "leucocytes", "white blood cell", "white blood cell count", "white count",
-                   "white cell count", "wbc", "wbc count", "leukocyte count"),
-    "erythrocytes": ("erythrocytes", "red blood cell", "red blood cell count", "rbc", "rbc count", "red cell count"),
+                   "white cell count", "white cell", "wbc", "wbc count", "leukocyte count"),
+    "erythrocytes": ("erythrocytes", "red blood cell", "red blood cell count", "rbc", "rbc count", "red cell count",
+                     "red cell"),
     "mcv": ("mcv", "mean corpuscular volume"),
     "mch": ("mch", "mean corpuscular hemoglobin"),
     "mchc": ("mchc", "mean corpuscular hemoglobin concentration"),

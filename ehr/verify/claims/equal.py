@@ -24,6 +24,7 @@ WORTH = Decimal("0.2")
 CUSTOMARY = Decimal("0.0025")
 _SCALES = frozenset({"Cel", "[degF]", "K"})
 _NUMBERS = (None, "1")
+_THOUSANDS = frozenset({"10*3/uL", "10*9/L"})  # cells, which people also count one by one: `platelets 250,000`
 
 
 def same(stated: Decimal, places: int, shown: Decimal, *, converted: bool = False) -> How | None:
@@ -62,4 +63,4 @@ def units_for(units: Sequence[str], asked: Sequence[str], reading: Reading) -> t
     if units:
         return tuple(units)
     wanted = tuple(unit for unit in asked if reading.unit not in _NUMBERS and in_unit(reading, unit) is not None)
-    return wanted or (None,)
+    return wanted or ((None, "/uL") if reading.unit in _THOUSANDS else (None,))

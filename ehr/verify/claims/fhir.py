@@ -43,7 +43,7 @@ def resources_in(
     yield body
     for contained in list_of(body.get("contained")):
         inner = dict(dict_of(contained))
-        if "id" in inner and reference_of(body):
+        if "id" in inner and body.get("id"):
             inner["id"] = f"{body['id']}#{str(inner['id']).lstrip('#')}"
         yield from resources_in(inner, hidden, depth - 1)
 

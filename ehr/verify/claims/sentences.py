@@ -22,11 +22,15 @@ from ehr.verify.difference import DECODER
 from ehr.verify.spellings import SPELLINGS, ucum_of
 from ehr.verify.units import is_ucum
 
+NUMBER, TIME, CODE = "#", "@", "~"
+"""Tokens that stand for a number with its unit, a time, and a code or a thing that is none of these."""
+
 LONGEST = 120
 """Tokens of a sentence; a longer one is cut at a number, so that no answer takes long."""
 
-NUMBER, TIME, CODE = "#", "@", "~"
-"""Tokens that stand for a number with its unit, a time, and a code or a thing that is none of these."""
+_OWN = {NUMBER: "№", TIME: "at", CODE: "≈"}  # what an answer says by these signs is no number, time or code
+_SYMBOLS = {"Mg": "magnesium", "Ca": "calcium"}  # written so; in lower case one is a unit, the other says "about"
+_EMPHASIS = re.compile(r"`|(?<!\w)[*_]{1,3}(?=[\w+-])|(?<=[\w%)²])[*_]{1,3}(?!\w)|\*\*")
 
 _MOST_RESOURCES = 500
 _LONGEST_GAP = 40
@@ -34,7 +38,7 @@ _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,40}(?:[.,]\d{1,40})?)"
 _NUMBER = re.compile(
     rf"(?<![\w.^*])(?P<sign>(?<!\S)[+-]|(?<=[(=:~])[+-])?(?P<digits>{_DIGITS})(?:e(?P<power>[+-]?\d{{1,2}})\b)?"
 )
-_PAIR = re.compile(r"(?<![\w./-])(\d{2,3})\s?/\s?(\d{2,3})(?![\d/]|[.,]\d)")
+_PAIR = re.compile(r"(?<![\w./-])(\d{2,3})(?:\s?/\s?| over )(\d{2,3})(?![\d/]|[.,]\d)")
 _SCALE = re.compile(r"\s?(?:/|out of)\s?(?:10|15|30|100)(?![\d/]|\.\d)")
 _SET_ASIDE = re.compile(
     r"https?://\S+|urn:\S+"
@@ -62,6 +66,7 @@ _OPEN_UNIT = re.compile(r"(?:(?:x|×)?\s?10\s?[\^*]\s?\d{1,2}|[A-Za-z%µμ°\[{/
 _BLANKS = re.compile(r"[ \t]{0,3}-?")
 _RATE = re.compile(r"\s?(?:/|per\b)")
 _LETTER = re.compile(r"[CF](?=[\s).,;]|$)")
+_AGED = re.compile(r"(?<![\d.])[1-8]?\d$")
 _ALONE = re.compile(r"[+-]?[\d.,]{1,40}\s{0,2}")
 _NOT_IN_PROSE = frozenset({"in", "c", "f", "y", "a", "per minute"})
 
@@ -112,6 +117,7 @@ def sentences_of(text: str, now: datetime | None) -> tuple[Sentence, ...]:
 
 
 def _sentences(text: str, now: datetime | None) -> Iterator[Sentence]:
+    text = _EMPHASIS.sub(lambda match: " " * len(match[0]), text)
     low = plain(text)
     marks = sorted(_marks(text, low, now), key=lambda mark: mark[0])
     line = place = 0
@@ -120,13 +126,13 @@ def _sentences(text: str, now: datetime | None) -> Iterator[Sentence]:
         growing, at = _Growing(), start
         while place < len(marks) and marks[place][0] < end:
             mark_start, mark_end, meant = marks[place]
-            growing.tokens += _tokens(low[at:mark_start])
+            growing.tokens += _tokens(text, low, at, mark_start)
             growing.add(meant)
             place, at = place + 1, mark_end
             if len(growing.tokens) >= LONGEST:
                 yield growing.sentence(line, False)
                 growing, whole = _Growing(), False
-        growing.tokens += _tokens(low[at:end])
+        growing.tokens += _tokens(text, low, at, end)
         if growing.tokens:
             yield growing.sentence(line, whole)
 
@@ -157,8 +163,9 @@ class _Growing:
         )
 
 
-def _tokens(low: str) -> list[str]:
-    return [word(found) for found in _TOKEN.findall(low)]
+def _tokens(text: str, low: str, start: int, end: int) -> list[str]:
+    found = [(match.group(), text[match.start() : match.end()]) for match in _TOKEN.finditer(low, start, end)]
+    return [_OWN.get(each) or _SYMBOLS.get(written) or word(each) for each, written in found]
 
 
 def _spans(low: str, marks: list[Mark]) -> Iterator[tuple[int, int, int, bool]]:
@@ -318,9 +325,14 @@ def _unit_at(text: str, low: str, at: int) -> tuple[int, tuple[str, ...]] | None
             candidates.append(len(written))
     for length in sorted(set(candidates), reverse=True):
         units = tuple(ucum_of(text[at : at + length]))
-        if units:
+        if units and not (letter and length == 1 and _is_of_a_woman(low, at)):
             return length, units
     return None
+
+
+def _is_of_a_woman(low: str, at: int) -> bool:
+    """Whether a letter behind a number is not the unit of a temperature: `45F with chest pain`."""
+    return low[at] == "f" and _AGED.search(low, max(0, at - 4), at) is not None
 
 
 def _is_alone(low: str, start: int, end: int) -> bool:

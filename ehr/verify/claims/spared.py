@@ -18,6 +18,11 @@ _LIMITS = words_in(
 _LIMITS_BEHIND = words_in("more less above below higher lower greater over under fewer")
 _BEFORE_LIMITS = words_in("a an the of ( : = is was at her his value level - or equal to")
 _RANGES = (("-",), ("–",), ("—",), ("to",))
+_GOALS = words_in("goal target")
+_BEYOND = words_in("above below over under within outside")
+_BEFORE_GOALS = words_in("the her his their a")
+_LIMIT_NOUNS = words_in("goal target limit range threshold baseline reference cutoff")
+_NORMAL_FOR = words_in("is ( [ : = of range value from between reference lab are")
 _DENIALS = words_in("no not never without nor neither cannot")
 _BEFORE_DENIALS = words_in("a an the of any value reading result level equal to at is was be been being ever")
 _NO_MEASURE = frozenset({"t", "low", "high"})  # words of phrases that say something by themselves
@@ -42,10 +47,18 @@ def spared(sentence: Sentence) -> set[int]:
     for first, second in pairwise(places):
         between = tokens[first + 1 : second]
         is_range = between in _RANGES or (between == ("and",) and "between" in tokens[:first])
-        is_limit = tokens[max(0, first - 1) : first] == ("normal",) or _is_beside_value(tokens, first)
+        is_limit = _is_normal(tokens, first) or _is_beside_value(tokens, first)
         if is_range and (is_limit or first in found or second in found):
             found |= {first, second}
     return found
+
+
+def _is_normal(tokens: Sequence[str], at: int) -> bool:
+    """Whether a range is said to be the normal one: `normal is 3.5 to 5.0`."""
+    place = at - 1
+    while place >= 0 and tokens[place] in _NORMAL_FOR:
+        place -= 1
+    return place >= 0 and tokens[place] == "normal"
 
 
 def _is_beside_value(tokens: Sequence[str], at: int) -> bool:
@@ -86,7 +99,17 @@ def _is_limit(tokens: Sequence[str], at: int) -> bool:
     place = at - 1
     while place >= 0 and tokens[place] in _BEFORE_LIMITS:
         place -= 1
-    return place >= 0 and tokens[place] in _LIMITS and not (tokens[place] == "over" and is_count(tokens, at))
+    if tokens[max(0, at - 1) : at] == ("at",) and place >= 0 and tokens[place] in _LIMIT_NOUNS:
+        before = place - 1
+        while before >= 0 and tokens[before] in _BEFORE_GOALS:
+            before -= 1
+        if before >= 0 and tokens[before] in _BEYOND:
+            return False  # `above goal at 160` says what the value is
+    if place >= 0 and tokens[place] in _LIMITS:
+        return not (tokens[place] == "over" and is_count(tokens, at))
+    while place >= 0 and (tokens[place] in _BEFORE_LIMITS or tokens[place] in words_of_phrases()):
+        place -= 1
+    return place >= 0 and tokens[place] in _GOALS
 
 
 def _is_denied(tokens: Sequence[str], at: int) -> bool:
@@ -107,4 +130,5 @@ def _is_before_denial(word: str) -> bool:
 def _is_act(tokens: Sequence[str], at: int) -> bool:
     start = max((place + 1 for place in range(at) if tokens[place] in _CAUSES), default=0)
     before = " ".join(tokens[start:at])
-    return _ACTS.search(before) is not None or _ADVICE.search(before) is not None
+    is_supposed = any(token in ("if", "unless") for token in tokens[:at])
+    return is_supposed or _ACTS.search(before) is not None or _ADVICE.search(before) is not None

@@ -107,7 +107,7 @@ def _meant(claim: ClinicalClaim, evidence: ClinicalEvidence) -> Meant | frozense
     under = bind((*claim.heading, "#"), len(claim.heading), known) if claim.heading else None
     if bound is None and under is not None:
         return under.meant
-    if bound is None or (asked is not None and not _may_be_of(bound.meant, claim)):
+    if bound is None or not _may_be_of(bound.meant, claim):
         return asked
     return bound.meant
 

@@ -12,7 +12,9 @@ Phrase = tuple[str, ...]
 
 _WORD = re.compile(r"[^\W_]+")
 _UNSEEN = dict.fromkeys([0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, 0xAD])
-_PLAIN = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-", "\u00a0": " ", "\u202f": " ", "\u2009": " "})
+_PLAIN = str.maketrans(
+    {"\u2212": "-", "\u2010": "-", "\u2011": "-", "\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u207a": "+"}
+)
 
 
 def words_in(text: str) -> frozenset[str]:
@@ -31,6 +33,8 @@ LINKS = words_in(
     min max lowest highest peak nadir trough lab labs laboratory blood plasma finally first final slightly mildly
     severely markedly respectively both also repeat repeated initial admission discharge between ranged ranging ranges
     range same day rest chart charted documented remains remained
+    rise rises rose risen fall falls fell fallen drop drops dropped increase increased decrease decreased climbed went
+    go improved worsened trended trending going rising falling
     """
 )
 """Words that may stand between a measure and its number, or a number and its time, without parting them."""
@@ -90,5 +94,24 @@ class Vocabulary(Generic[MeantT]):
                     yield at, at + length, meant
                     at += length
                     break
+                end, joined = _joined(tokens, at, length)
+                meant = self.known.get(joined) if end > at + length else None
+                if meant is not None:
+                    yield at, end, meant
+                    at = end
+                    break
             else:
                 at += 1
+
+
+def _joined(tokens: Sequence[str], at: int, length: int) -> tuple[int, Phrase]:
+    """So many words from here with hyphens between them left out, and where they end: `C-reactive protein`."""
+    words = [tokens[at]]
+    end = at + 1
+    while len(words) < length:
+        end += tokens[end : end + 1] == ("-",)
+        if end >= len(tokens):
+            break
+        words.append(tokens[end])
+        end += 1
+    return end, tuple(words)
