@@ -14,7 +14,10 @@ from ehr.verify.claims.words import is_link, words_in
 _LONGEST_BARE = 6
 _AGES = {"y": "a", "a": "a", "m": "mo", "w": "wk", "d": "d"}
 _PRESSURES = frozenset({"systolic", "diastolic"})
-_ANSWERING = words_in("the it is was she he patient answer value result level latest most recent current of")
+_AROUND = frozenset({NUMBER, TIME, CODE, "on", *".(),-|*•:=[]{}$\\\"'"})
+_ANSWERING = words_in(
+    "the it is was she he patient at answer final boxed value result level latest most recent current of"
+)
 _COUNTED = words_in("reading result measurement observation sample value")
 
 
@@ -76,12 +79,7 @@ def _asks_for(asked: Asked) -> frozenset[str]:
 
 def is_alone(sentence: Sentence) -> bool:
     """Whether a line holds one number, and beside it at most its time and words that call it the answer."""
-    rest = [
-        token
-        for token in sentence.tokens
-        if token not in (NUMBER, TIME, CODE, ".", "(", ")", ",", "on", "at", "-", "|", "*", "•")
-        and token not in _ANSWERING
-    ]
+    rest = [token for token in sentence.tokens if token not in _AROUND and token not in _ANSWERING]
     return sentence.is_whole_line and len(sentence.numbers) == 1 and not rest
 
 

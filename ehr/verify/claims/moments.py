@@ -1,8 +1,8 @@
 """Times as people write them, and whether a time in a chart is the one that is meant.
 
 Read are ISO dates and instants, dates with a month's name (with a year or without), dates in numbers with a year
-(`14/01/2026`: day first or month first, whichever fits), clock times beside a date, and today and yesterday where it is
-known what day it is. Weekdays, and times that are only told from another ("3 hours ago"), are not read.
+(`14/01/2026`, `on 1/14`: day first or month first, whichever fits), clock times beside a date, and today and yesterday
+where it is known what day it is. Weekdays, and times that are only told from another ("3 hours ago"), are not read.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ _JOIN = r"(?:\s?(?:,|at|,\s?at|t|\||@|-|–)\s?|\s)"
 _AFTER = rf"(?:{_JOIN}{_CLOCK.format('')}(?:\s?h(?:ours|rs)?\b)?{_ZONE.format('')})?"
 _DATES = (
     r"(?P<y>[12]\d{3})-(?P<m>0[1-9]|1[0-2])-(?P<d>0[1-9]|[12]\d|3[01])",
-    rf"(?P<d>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<name>{_MONTH})(?:,?\s+(?P<y>[12]\d{{3}})\b)?",
+    rf"(?P<d>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?(?:\s+(?:of\s+)?|-)(?P<name>{_MONTH})(?:(?:,?\s+|-)(?P<y>[12]\d{{3}})\b)?",
     rf"(?P<name>{_MONTH})\s+(?P<d>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?\b(?![.:]\d)(?:,?\s+(?P<y>[12]\d{{3}})\b)?",
     r"(?P<a>0?[1-9]|[12]\d|3[01])(?P<sep>[./])(?P<b>0?[1-9]|[12]\d|3[01])(?P=sep)(?P<y>[12]\d{3})\b",
+    r"(?<=\bon )(?P<a>0?[1-9]|1\d|2\d|3[01])(?P<sep>/)(?P<b>0?[1-9]|[12]\d|3[01])(?![\w/.])",
     r"(?P<day>today|yesterday)\b",
 )
 _START = r"(?<![\w.])"

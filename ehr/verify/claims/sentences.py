@@ -30,7 +30,7 @@ LONGEST = 120
 
 _OWN = {NUMBER: "№", TIME: "at", CODE: "≈"}  # what an answer says by these signs is no number, time or code
 _SYMBOLS = {"Mg": "magnesium", "Ca": "calcium"}  # written so; in lower case one is a unit, the other says "about"
-_EMPHASIS = re.compile(r"`|(?<!\w)[*_]{1,3}(?=[\w+-])|(?<=[\w%)²])[*_]{1,3}(?!\w)|\*\*")
+_EMPHASIS = re.compile(r"`|</?(?:b|strong|em|i|code)>|(?<!\w)[*_]{1,3}(?=[\w+-])|(?<=[\w%)²])[*_]{1,3}(?!\w)|\*\*")
 
 _MOST_RESOURCES = 500
 _LONGEST_GAP = 40
@@ -298,6 +298,8 @@ def _with_unit(
             shown = text[place:stop]
             return Number(start, stop, value, places, "unit", units, shown, second, rate)
     stop = scale.end() if scale else end
+    if low[stop : stop + 1] == "+" and not low[stop + 1 : stop + 2].isdigit():
+        return None  # a grade, or a limit: `pulse 2+`, `65+`
     if stop < len(low) and (low[stop].isalnum() or (low[stop] == "-" and low[stop + 1 : stop + 2].isalpha())):
         return None
     return Number(start, stop, value, places, "none", second=second)

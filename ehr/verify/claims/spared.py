@@ -28,7 +28,7 @@ _BEFORE_DENIALS = words_in("a an the of any value reading result level equal to 
 _NO_MEASURE = frozenset({"t", "low", "high"})  # words of phrases that say something by themselves
 _CAUSES = words_in("because since given after due despite although as")
 _ADVICE = re.compile(
-    r"\b(?:recommend|recommended|suggest|suggested|advise|propose|consider|would|should|will)\b[^,#@]*$"
+    r"\b(?:recommend|recommended|suggest|suggested|advise|propose|consider|would|should|will|plan)\b[^,#@]*$"
 )
 _ACTS = re.compile(
     r"(?:^|[.;:,(] ?|\b(?:i|we|ve|have|has|been|be|successfully|and|then|also|now|will) )"
@@ -37,6 +37,11 @@ _ACTS = re.compile(
     r"|set|changed|corrected|wrote|written|amended|replaced|started|gave|given|administered|stored|saved|submitted|sent"
     r"|posted|put)\b"
 )
+
+_CHANGES = re.compile(  # of a value these verbs tell something as well, so it must be the agent who did it
+    r"\b(?:i|we|ve) (?:have |also |now |then )*(?:increased|decreased|raised|reduced|lowered|titrated|switched)\b"
+)
+_DONE = re.compile(r"^(?:[^,;#@]* )?(?:has|have) (?:now )?been (?:ordered|prescribed|placed|created|submitted)\b")
 
 
 def spared(sentence: Sentence) -> set[int]:
@@ -131,4 +136,5 @@ def _is_act(tokens: Sequence[str], at: int) -> bool:
     start = max((place + 1 for place in range(at) if tokens[place] in _CAUSES), default=0)
     before = " ".join(tokens[start:at])
     is_supposed = any(token in ("if", "unless") for token in tokens[:at])
-    return is_supposed or _ACTS.search(before) is not None or _ADVICE.search(before) is not None
+    is_told = any(told.search(before) for told in (_ACTS, _CHANGES, _ADVICE))
+    return is_supposed or is_told or _DONE.search(" ".join(tokens[at + 1 :])) is not None

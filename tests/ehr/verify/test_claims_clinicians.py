@@ -107,3 +107,26 @@ def test_what_a_resource_without_an_id_contains_is_read() -> None:
     report = {"resourceType": "DiagnosticReport", "contained": [observation("potassium", 4.1, id="#k")]}
     assert outcome("potassium 4.1", search(report)) == "pass"
     assert outcome("potassium 4.2", search(report)) == "fail"
+
+
+def test_dates_with_hyphens_and_without_a_year() -> None:
+    assert outcome("15-Jan-2026: potassium 3.2 mmol/L", CHART) == outcome("K 3.2 on 1/15", CHART) == "pass"
+    assert outcome("14-Jan-2026: potassium 3.2 mmol/L", CHART) == outcome("K 3.2 on 1/14", CHART) == "fail"
+
+
+def test_signs_around_an_item() -> None:
+    for answer in ("Answer: {}", "Final answer: {}", "['{}']", "[{}]", "\\boxed{{{}}}", "<b>{}</b>", "${}$"):
+        assert outcome(answer.format(3.2), CHART) == "pass", answer
+        assert outcome(answer.format(3.3), CHART) == "fail", answer
+
+
+def test_what_the_agent_changed_or_plans_and_grades_are_no_claims() -> None:
+    for answer in (
+        "I increased furosemide from 20 mg to 80 mg",
+        "Plan: KCl 40 mEq.",
+        "KCl 40 mEq has been ordered",
+        "pulse 2+ bilaterally",
+    ):
+        assert found(answer) == [], answer
+    assert found("Her potassium has increased to 5.5") == [("value", "5.5")]
+    assert found("Potassium increased to 5.5 mmol/L") == [("value", "5.5 mmol/L")]
