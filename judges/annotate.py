@@ -14,7 +14,7 @@ from harness.verdict import Verdict
 from judges.judging import Instruction, Wanted, chosen_of
 from judges.labels import Label, LabelsError, read_labels, setting_of, vote_of
 from judges.rubric import RubricName
-from judges.sheet import Item, Sheet, make_sheet, view_of
+from judges.sheet import Item, Sheet, SheetError, make_sheet, view_of
 from judges.subject import Subject
 from judges.tally import verdict_of
 from judges.vote import JudgeSetting
@@ -55,7 +55,8 @@ class Annotation:
     ) -> tuple[Sheet, Path]:  # fmt: skip
         """Draw a sheet of so many episodes, keep in the run which they are, and write its files into `out`.
 
-        Without `out` that is a folder of its own inside the run. Raises `SheetError` where there is nothing to draw.
+        Without `out` that is a folder of its own inside the run. Raises `SheetError` where there is nothing to draw,
+        and where a sheet stands that is another one or was labelled: a person's work is never written over.
         """
         able = [episode for episode, is_sound in self.folder.sound().items() if is_sound]
         sheet, seen = make_sheet(
@@ -71,7 +72,12 @@ class Annotation:
         )
         out = self.folder.path / "sheets" / sheet.sheet if out is None else out
         out.mkdir(parents=True, exist_ok=True)
-        write_whole(out / CSV, [sheet_csv(sheet, seen)])
+        blank = sheet_csv(sheet, seen)
+        if (out / CSV).is_file() and (out / CSV).read_bytes() != blank:
+            raise SheetError(
+                f"{str(out / CSV)!r} is another sheet, or was labelled; read it by --labels, or name another --out"
+            )
+        write_whole(out / CSV, [blank])
         write_whole(out / FORM, [form_html(sheet, seen)])
         self.votes.mend()
         self.votes.store_sheet(sheet)

@@ -140,6 +140,9 @@ _Row = dict[str, str] | str
 
 def _rows(text: str, path: Path) -> Iterator[tuple[int, _Row]]:
     """The rows that are not blank, each with its number (the heading is row 1)."""
+    first, _, rest = text.partition("\n")
+    if first.strip().lower() in ("sep=,", "sep=;", "sep="):  # what tells a spreadsheet the mark; it counts no row
+        text = rest
     heading = text.partition("\n")[0]
     comma = next((mark for mark in (",", ";", "\t") if heading.count(mark) >= len(NEEDED) - 1), ",")
     before = csv.field_size_limit(LARGEST_FILE)
@@ -149,7 +152,7 @@ def _rows(text: str, path: Path) -> Iterator[tuple[int, _Row]]:
         raise LabelsError([f"{str(path)!r} is no CSV: {problem}"]) from None
     finally:
         csv.field_size_limit(before)
-    names = [name.strip() for name in table[0]] if table else []
+    names = [name.strip().lower() for name in table[0]] if table else []
     missing = [name for name in NEEDED if names.count(name) != 1]
     if missing:
         raise LabelsError(

@@ -398,3 +398,22 @@ def test_a_sheet_is_read_back_as_it_was(tmp_path: Path) -> None:
         assert Annotation(folder).votes.sheets() == {sheet.sheet: sheet}
     line = json.loads((tmp_path / "r/sheets.jsonl").read_text())
     assert line["format"] == "readback.sheet/1"
+
+
+def test_a_labelled_sheet_is_never_written_over(tmp_path: Path) -> None:
+    with folder_of(tmp_path / "r", TABLE) as folder:
+        _, where = written(folder, out=tmp_path / "out")
+        assert written(folder, out=tmp_path / "out")[1] == where, "the same blank sheet may be written again"
+        labelled = (where / CSV).read_bytes().replace(b",,,", b",supported,,", 1)
+        (where / CSV).write_bytes(labelled)
+        with pytest.raises(SheetError, match=r"is another sheet, or was labelled; .* name another --out"):
+            written(folder, out=tmp_path / "out")
+        assert (where / CSV).read_bytes() == labelled
+
+
+def test_a_heading_in_capitals_and_the_line_that_names_the_mark_are_read(tmp_path: Path) -> None:
+    with folder_of(tmp_path / "r", TABLE) as folder:
+        sheet, _ = written(folder)
+        text = f"sep=;\r\nSheet;ITEM;Label\r\n{sheet.sheet};{sheet.items[0].item};supported\r\n"
+        (tmp_path / "mine.csv").write_bytes(text.encode("utf-8-sig"))
+        assert Annotation(folder).take(tmp_path / "mine.csv", "mine").verdicts
