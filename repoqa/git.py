@@ -78,7 +78,7 @@ def _git(store: Path, arguments: Sequence[str], what: str) -> bytes:
         raise GitError(f"{what}: git did not end within {_SECONDS:.0f} s; try again") from None
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise GitError(
-            f"{what}: git {arguments[0]} failed ({said[-1] if said else done.returncode}); check url and commit"
-        )
+        # The reason comes first; what git says last is advice of several lines.
+        why = next((line for line in said if line.startswith(("fatal:", "error:"))), said[-1] if said else "")
+        raise GitError(f"{what}: git {arguments[0]} failed ({why or done.returncode}); check url and commit")
     return done.stdout

@@ -153,10 +153,19 @@ def _pin_of(table: Any, number: int, path: str) -> Pin:
         raise LockError(f"{where} of the lock file {path!r} says shipped; only Readback's own repository is")
     try:
         # As JSON: what TOML gives as a list is a tuple of the value.
-        return Pin.model_validate(_plain(table))
+        return Pin.model_validate(_plain(table), strict=True)
     except ValidationError as problem:
-        first = problem.errors()[0]
+        # A key that is not known first: where it is a misspelling, another is missing only for that.
+        first = min(problem.errors(), key=lambda error: error["type"] != "extra_forbidden")
         place = ".".join(str(part) for part in first["loc"]) or "it"
+        if first["type"] == "missing":
+            raise LockError(
+                f"{where} of the lock file {path!r} has no {place}; see docs/repoqa.md for the form"
+            ) from None
+        if first["type"] == "extra_forbidden":
+            raise LockError(
+                f"{where} of the lock file {path!r} has {place!r}, which is no key; see docs/repoqa.md for the form"
+            ) from None
         shown = repr(first["input"])
         shown = shown if len(shown) <= 80 else f"{shown[:80]}…"
         raise LockError(

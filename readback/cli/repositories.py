@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -56,9 +57,11 @@ def sync(
             state = "brought" if one.new else "here already"
             result(f"{one.pin.name} {one.pin.version}: {visible(one.problem) if one.problem else state}")
     if failed:
-        note(f"{len(failed)} of {len(done)} repositories could not be brought; the others are here.")
+        others = "; the others are here" if len(failed) < len(done) else ""
+        note(f"{len(failed)} of {len(done)} repositories could not be brought{others}.")
     else:
-        note(f"All {len(done)} repositories are here. Ask about them with: readback run repoqa")
+        which = "The repository is" if len(done) == 1 else f"All {len(done)} repositories are"
+        note(f"{which} here. Ask about {'it' if len(done) == 1 else 'them'} with: readback run repoqa{_lock(lock)}")
     return INCOMPLETE if failed else DONE
 
 
@@ -80,6 +83,8 @@ def verify(names: Names = None, lock: LockPath = None, as_json: Json = False) ->
     else:
         for state in states:
             result(f"{state.name} {state.version}: {'as pinned' if state.ok else state.why}")
+    if lock is not None and not all(state.ok for state in states):
+        note(f"Bring what is not as pinned with: readback repos sync{_lock(lock)} (--again where it is here)")
     return DONE if all(state.ok for state in states) else MISSED
 
 
@@ -109,6 +114,11 @@ def list_(names: Names = None, lock: LockPath = None, as_json: Json = False) -> 
         for one in listed
     ):  # fmt: skip
         result(line)
+
+
+def _lock(path: Path | None) -> str:
+    """The option that names a lock file, as a shell takes it."""
+    return f" --lock {quote(str(path))}" if path is not None else ""
 
 
 def _chosen(path: Path | None, names: list[str] | None) -> tuple[Lock, Path]:

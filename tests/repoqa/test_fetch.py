@@ -232,7 +232,9 @@ def test_the_commit_of_a_git_repository_is_brought_file_by_file(tmp_path: Path, 
     assert verify(pin, tmp_path / "cache") is None
 
 
-@pytest.mark.parametrize(("commit", "url"), [("0" * 40, None), (None, "--upload-pack=touch x"), (None, "ext::sh -c x")])
+@pytest.mark.parametrize(
+    ("commit", "url"), [("0" * 40, None), (None, "nowhere"), (None, "--upload-pack=touch x"), (None, "ext::sh -c x")]
+)
 def test_a_commit_that_is_not_there_or_an_address_that_is_a_command(
     tmp_path: Path, upstream: tuple[Path, str], commit: str | None, url: str | None
 ) -> None:
@@ -240,6 +242,7 @@ def test_a_commit_that_is_not_there_or_an_address_that_is_a_command(
     with pytest.raises(GitError) as caught:
         fetch(pin, tmp_path / "cache")
     assert "\n" not in str(caught.value)
+    assert "and the repository exists" not in str(caught.value), "advice, and no reason"
     assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
 
 
