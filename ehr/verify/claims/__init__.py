@@ -12,6 +12,18 @@ Rules for counting (each module has its own in full):
   nothing. A retry counts for itself; a row that is shown twice is one row (`readings`, `evidence`).
 - Outcomes are those of `grounding.predicate`: an answer without a claim is vacuous, a claim without support fails, and
   where evidence may be missing it is unscored.
+
+Where a rule lives, in the order in which an answer is judged:
+
+| question | modules |
+|---|---|
+| what do the words say? | `words`, `sentences` (numbers, units, what is set aside), `moments` (times) |
+| what was the agent told? | `asked` |
+| which numbers are claims? | `claim`; `kinds` (which kind), `spared` (limits, denials, acts), `beside` (what belongs to one) |
+| a value of what? | `concepts` (the table), `binding` (which name a number goes with) |
+| what did the calls show? | `evidence` (which calls, whose), `readings`, `reading`, `drugs`, `names`, `fhir` |
+| is it supported? | `support`; `equal` (the same number), `series` (derived ones) |
+| under which name and digest? | `policy` |
 """
 
 from ehr.verify.claims.claim import ClinicalClaim, claims_of

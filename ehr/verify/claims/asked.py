@@ -17,7 +17,7 @@ from ehr.verify.spellings import SPELLINGS, ucum_of
 from ehr.verify.units import convert
 
 Rule = Literal["mean", "minimum", "maximum", "count", "difference", "age"]
-"""How a number may be derived. The rules are in `ehr.verify.claims.series` and `ehr.verify.claims.people`."""
+"""How a number may be derived. The rules are in `ehr.verify.claims.series`, that of ages in `support` beside it."""
 
 NOW = "It is now {clock}."
 """The sentence of the suite's prompts that tells the time (an ISO instant)."""

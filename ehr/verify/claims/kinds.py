@@ -80,7 +80,8 @@ def _asks_for(asked: Asked) -> frozenset[str]:
 def is_alone(sentence: Sentence) -> bool:
     """Whether a line holds one number, and beside it at most its time and words that call it the answer."""
     rest = [token for token in sentence.tokens if token not in _AROUND and token not in _ANSWERING]
-    return sentence.is_whole_line and len(sentence.numbers) == 1 and not rest
+    is_named = any(sentence.codes.values())  # by a LOINC code; of what is set aside nothing is kept
+    return sentence.is_whole_line and len(sentence.numbers) == 1 and not rest and not is_named
 
 
 def _says_age(tokens: Sequence[str], at: int) -> bool:

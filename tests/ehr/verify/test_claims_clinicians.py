@@ -25,6 +25,7 @@ WHO = search(patient())
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [
+        ("2823-3: 3.2", "2823-3: 3.3"),
         ("Potassium **3.2 mmol/L**", "Potassium **3.3 mmol/L**"),
         ("Potassium: **3.2** mmol/L", "Potassium: **3.3** mmol/L"),
         ("**Potassium:** *3.2 mmol/L*", "**Potassium:** *3.3 mmol/L*"),
