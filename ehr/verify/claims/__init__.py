@@ -19,7 +19,7 @@ Where a rule lives, in the order in which an answer is judged:
 |---|---|
 | what do the words say? | `words`, `sentences` (numbers, units, what is set aside), `moments` (times) |
 | what was the agent told? | `asked` |
-| which numbers are claims? | `claim`; `kinds` (which kind), `spared` (limits, denials, acts), `beside` (what belongs to one) |
+| which numbers are claims? | `claim`; `kinds` (which kind), `spared` (limits, denials, acts), `beside` |
 | a value of what? | `concepts` (the table), `binding` (which name a number goes with) |
 | what did the calls show? | `evidence` (which calls, whose), `readings`, `reading`, `drugs`, `names`, `fhir` |
 | is it supported? | `support`; `equal` (the same number), `series` (derived ones) |

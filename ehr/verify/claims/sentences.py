@@ -48,6 +48,7 @@ _SET_ASIDE = re.compile(
     r"|(?i:\b(?:mrn|id|ids|identifier|code|codes|snomed(?:[ -]ct)?|rxnorm|ndc|icd-?10(?:-cm)?|cvx|version|step|steps"
     r"|page|pages|type|stage|grade|class|room|bed|no\.|number|task|section|phase)\b\s*[:#=]?\s*)(?<!\d)\d[\w.-]*"
     r"|#\d+"
+    r"|\bC[Aa][ -]?(?:125|19-9|15-3)\b"  # a marker of cancer, no calcium
 )
 _LOINC = re.compile(r"(?<![\w.-])(\d{3,7}-\d)(?![\w-]|\.\d)")
 _BRACKETED = re.compile(r"[(\[]\s?([^\s()]*[/%°][^\s()]*|mmHg|mm\[Hg\]|kg|cm|bpm)\s?[)\]]")

@@ -131,3 +131,8 @@ def test_what_the_agent_changed_or_plans_and_grades_are_no_claims() -> None:
         assert found(answer) == [], answer
     assert found("Her potassium has increased to 5.5") == [("value", "5.5")]
     assert found("Potassium increased to 5.5 mmol/L") == [("value", "5.5 mmol/L")]
+
+
+def test_a_symbol_that_is_a_marker_s_name_is_none() -> None:
+    assert found("Ca 8.9") == [("value", "8.9")]
+    assert found("CA 19-9, Ca 125 and CA 15-3 were not measured") == []
