@@ -86,7 +86,7 @@ class Vocabulary(Generic[MeantT]):
         return found
 
     def _occurrences(self, tokens: Sequence[str]) -> Iterator[tuple[int, int, MeantT]]:
-        at = 0
+        at, has_hyphens = 0, "-" in tokens
         while at < len(tokens):
             for length in range(min(self._longest, len(tokens) - at), 0, -1):
                 meant = self.known.get(tuple(tokens[at : at + length]))
@@ -94,6 +94,8 @@ class Vocabulary(Generic[MeantT]):
                     yield at, at + length, meant
                     at += length
                     break
+                if not has_hyphens:
+                    continue
                 end, joined = _joined(tokens, at, length)
                 meant = self.known.get(joined) if end > at + length else None
                 if meant is not None:
