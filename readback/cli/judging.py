@@ -234,6 +234,8 @@ def _say_table(settings: Sequence[JudgeSetting], standings: Sequence[Standing]) 
         )  # fmt: skip
     for line in columns(rows):
         result(line)
+    note("pass rate: pass / (pass + fail). mean: of supported among the votes for and against, over episodes.")
+    note("split: episodes whose valid votes differ. flagged: flags on votes that count; see docs/judges.md.")
 
 
 def _share(share: float | None) -> str:

@@ -63,7 +63,7 @@ Counterfactual = Annotated[
 ]
 Kinds = Annotated[
     list[str] | None,
-    typer.Option("--kinds", metavar="KIND", help="Also ask for signature, base or caller, of repositories."),
+    typer.Option("--kinds", metavar="KIND", help="Also ask for signature, base-class or called-by."),
 ]
 Search = Annotated[bool, typer.Option("--search", help="Give agents a search over the repository.")]
 Prices = Annotated[

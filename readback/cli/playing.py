@@ -203,7 +203,9 @@ def _say_next(plan: Plan, folder: RunFolder, report: Report) -> None:
         note(f"  see what is unscored:         {readback} show {run} --unscored")
     note(f"  see what failed, and why:     {readback} show {run} --failed")
     if all(isinstance(agent, str) for agent in plan.agents):
-        note(f"  measure a model beside them:  {readback} run {plan.suite.name} --agent openai:MODEL")
+        lock = described(folder).options.get("lock")
+        same = f" --lock {quote(str(lock))}" if lock else ""
+        note(f"  measure a model beside them:  {readback} run {plan.suite.name}{same} --agent openai:MODEL")
 
 
 def _as_called() -> str:

@@ -26,11 +26,22 @@ def test_the_lock_file_is_one(tmp_path: Path) -> None:
 
 
 def test_the_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = blocks("python")
+    _, block = blocks("python")
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "docs/repoqa.md", "exec"), {})
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == 3 and printed[0].startswith("In the ferrytide repository, where is the ")
+
+
+def test_the_agent_reads_what_it_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent, _ = blocks("python")
+    (command,) = blocks("sh")
+    (tmp_path / "mine.py").write_text(agent)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    ended = readback(*shlex.split(command)[1:], "--json")
+    row = ended.document["rows"][0]
+    assert row["success"]["pass"] == 4 and row["success"]["fail"] == 0
 
 
 def test_the_commands_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
