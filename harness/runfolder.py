@@ -287,9 +287,12 @@ def _is_free(path: Path) -> bool:
 
 def _read_about(path: Path) -> dict[str, Any]:
     if not (path / _RUN).is_file():
-        raise RunFolderError(
-            f"{str(path)!r} is no run folder (it has no {_RUN}); name the folder that readback run made"
+        # A folder that holds runs, as an experiment's does, is easily taken for one.
+        inside = sorted(str(run.parent) for run in path.glob(f"*/{_RUN}"))[:3]
+        which = (
+            f"name one inside it, such as {', '.join(inside)}" if inside else "name the folder that readback run made"
         )
+        raise RunFolderError(f"{str(path)!r} is no run folder (it has no {_RUN}); {which}")
     with _explained(path, "read"):
         text = (path / _RUN).read_bytes()
     try:

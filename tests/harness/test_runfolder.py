@@ -178,7 +178,7 @@ def test_a_key_that_a_newer_version_added_is_passed_over(folder: RunFolder) -> N
 def test_what_is_no_run_folder_is_refused_in_one_sentence(tmp_path: Path, folder: RunFolder) -> None:
     with pytest.raises(RunFolderError, match=r"is no run folder \(it has no run\.json\)"):
         RunFolder.open(tmp_path / "nothing")
-    with pytest.raises(RunFolderError, match=r"is no run folder"):
+    with pytest.raises(RunFolderError, match=rf"is no run folder .*; name one inside it, such as {folder.path}"):
         RunFolder.append(tmp_path)
     folder.close()
     for text in ("{", "[]", '"x"', "{}", "\xff"):
