@@ -11,15 +11,17 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
+import regex  # type: ignore[import-untyped]  # whose possessive groups are right; those of `re` only from 3.11.5 on
+
 STARTS = ("", '"""', "'''")
 """What a part may begin inside of: nothing, or a string with these quotes."""
 
 _TOKEN = re.compile(r"""\#[^\n]*|(?P<quotes>\"{3}|'{3}|"|')|(?P<open>[(\[{])|(?P<close>[)\]}])|\\.""", re.DOTALL)
 _STRING_END = {
-    '"""': re.compile(r'(?:[^\\"]|\\.|"(?!""))*+"""', re.DOTALL),
-    "'''": re.compile(r"(?:[^\\']|\\.|'(?!''))*+'''", re.DOTALL),
-    '"': re.compile(r'(?:[^\\"\n]|\\.)*+"', re.DOTALL),
-    "'": re.compile(r"(?:[^\\'\n]|\\.)*+'", re.DOTALL),
+    '"""': regex.compile(r'(?:[^\\"]|\\.|"(?!""))*+"""', regex.DOTALL),
+    "'''": regex.compile(r"(?:[^\\']|\\.|'(?!''))*+'''", regex.DOTALL),
+    '"': regex.compile(r'(?:[^\\"\n]|\\.)*+"', regex.DOTALL),
+    "'": regex.compile(r"(?:[^\\'\n]|\\.)*+'", regex.DOTALL),
 }
 _OPENS = {")": "(", "]": "[", "}": "{"}
 _CLOSES = {opening: closing for closing, opening in _OPENS.items()}

@@ -7,9 +7,9 @@ brackets leaves parts that cannot be parsed, and nobody takes them for the file'
 
 from __future__ import annotations
 
-import re
+import regex  # type: ignore[import-untyped]  # whose possessive groups are right; those of `re` only from 3.11.5 on
 
-_UP_TO_A_HEAD = re.compile(
+_UP_TO_A_HEAD = regex.compile(
     r"""(?: [^"'#\n]++
         | "{3}(?:[^\\"]++|\\.|"(?!""))*+"{3}
         | '{3}(?:[^\\']++|\\.|'(?!''))*+'{3}
@@ -18,7 +18,7 @@ _UP_TO_A_HEAD = re.compile(
         | \#[^\n]*+
         | \n(?!(?:class|def|async)\b|@)
     )*+""",
-    re.VERBOSE | re.DOTALL,
+    regex.VERBOSE | regex.DOTALL,
 )
 
 

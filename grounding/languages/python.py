@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
+import regex  # type: ignore[import-untyped]  # see outline
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Query, QueryCursor, Tree
 
@@ -48,12 +49,12 @@ _SAMPLE = 8_192
 """Characters at the beginning of a text: where these are text, and no NUL comes later, no other is looked at."""
 
 _LOOKS_DEFINED = re.compile(r"^[ \t\f]*(?:async[ \t]+)?(?:def|class)[ \t]+([^\W\d]\w*)", re.MULTILINE)
-_ENDLESS = re.compile(rf"(?:(?:[^\w\s'\"#\\]|\b(?:{'|'.join(keyword.kwlist)})\b)\s*+){{{_TOKENS_IN_A_ROW}}}")
+_ENDLESS = regex.compile(rf"(?:(?:[^\w\s'\"#\\]|\b(?:{'|'.join(keyword.kwlist)})\b)\s*+){{{_TOKENS_IN_A_ROW}}}")
 _SAYS_DEFINED = re.compile(r"\b(?:def|class)[ \t]+([^\W\d]\w*)")
 _UNREADABLE = {"\0": " ", "\ufeff": " ", "\ufffd": "ǀ"}
 """What a parser stops at. What nobody could decode may have been a letter: a name goes on behind it."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # not the one that colours a terminal
-_LOOKS_ASSIGNED = re.compile(r"^[ \t]*+((?:[^\W\d][\w.]*+[ \t,]*+)++)(?::[^=\n]*+)?=(?!=)", re.MULTILINE)
+_LOOKS_ASSIGNED = regex.compile(r"^[ \t]*+((?:[^\W\d][\w.]*+[ \t,]*+)++)(?::[^=\n]*+)?=(?!=)", regex.MULTILINE)
 _NAME = re.compile(r"[^\W\d]\w*")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 
