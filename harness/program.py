@@ -5,8 +5,8 @@
         return {"outcome": "done", "answer": [], "note": ""}
 
 It runs in a thread of its own, so that one that never returns costs its own time limit and no more: the episode ends
-as `wall_time`, whatever it calls from then on is refused and not recorded, and `SystemExit` is raised in it, so that
-one that only computes stops taking time from the episodes after it.
+as `wall_time`, whatever it calls from then on is refused and not recorded, and if it is computing, `SystemExit` is
+raised in it, so that it takes no time from the episodes after it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import importlib
 import inspect
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,10 @@ from harness.values import digest
 
 SECONDS = 900.0
 """How long a program may take for one episode, where nothing else is said."""
+
+
+_LOOK_SECONDS = 0.05
+"""How long a program that is over its time is looked at, to tell computing from waiting."""
 
 
 class ProgramError(ValueError):
@@ -81,7 +86,8 @@ class ProgramAgent:
         thread.join(self.seconds)
         toolbox.close()
         ending, said, error = outcome[0] if outcome else ("wall_time", None, self._too_long())
-        _stop(thread)
+        if thread.is_alive():
+            _stop(thread)
         if toolbox.fault:
             ending, said, error = "harness_error", None, toolbox.fault
         if said is None:
@@ -140,11 +146,24 @@ def _missing(module: str, missing: str, here: str) -> str:
 
 
 def _stop(thread: threading.Thread) -> None:
-    """Raise `SystemExit` in a thread that is still running; where it waits for something, once it goes on."""
+    """Raise `SystemExit` in a thread that computes. One that only waits takes no time from others and is left alone.
+
+    An exception that waits to be raised would keep a traced main thread (coverage, debuggers) of Python 3.11 spinning.
+    """
     import ctypes
 
-    if thread.is_alive() and thread.ident is not None:
+    before = _seconds_of(thread)
+    time.sleep(_LOOK_SECONDS)
+    if thread.is_alive() and thread.ident is not None and _seconds_of(thread) - before > _LOOK_SECONDS / 10:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+
+
+def _seconds_of(thread: threading.Thread) -> float:
+    """The processor's time that a thread has had; where nobody tells (not on Linux), that of the whole process."""
+    try:
+        return int(Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text().split()[0]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return time.process_time()
 
 
 def _public(module: Any) -> str:
