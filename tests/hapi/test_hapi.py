@@ -31,7 +31,9 @@ from tests.readback.command import readback
 BASE = os.environ.get("READBACK_HAPI", "")
 pytestmark = pytest.mark.skipif(not BASE, reason="no HAPI FHIR is running (make test-hapi starts one)")
 
-NOT_AS_RECORDED: Mapping[str, str] = {}
+NOT_AS_RECORDED: Mapping[str, str] = {
+    "fp-replace-choice-wrong": "the message lists the types that may stand there, in an order that differs by start",
+}
 """Cases in which this HAPI need not answer as the recorded one did, with the reason."""
 
 
@@ -110,7 +112,8 @@ def test_every_recorded_case_holds_and_every_difference_of_the_sandbox_is_listed
         return Answer(response.status, headers_given, response.read())
 
     unlike: dict[str, list[str]] = {}
-    for case in cases():
+    # Its $lastn reads what all patients have, so first: later cases leave behind what it cannot read any more.
+    for case in sorted(cases(), key=lambda case: not case["id"].startswith("lastn")):
         replay = Replay(case, send, BASE)
         replay.saved["run"] = f"r{uuid4().hex[:10]}"  # all cases share the server
         found = replay.differences()
