@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from harness.limits import Budget
+from harness.models.exchange import GATE
 from judges.judge import Case, Judge
 from judges.vote import Vote
 
@@ -26,6 +27,9 @@ GRACE_SECONDS = 10.0
 
 LINGER_SECONDS = 0.03
 """How long others are waited for once a vote is home: many are written with one sync, and threads are woken seldom."""
+
+SPARE = 4
+"""For so many calls at once there is a thread more, which gets a vote ready while they are in flight."""
 
 BATCH = 500
 """Votes that are handed over at once, at most; as many may wait to be taken."""
@@ -72,9 +76,11 @@ class Bench:
         It is over when all are home, or `GRACE_SECONDS` after `ending` was set. A fault of ours in a thread is raised
         when the others are home.
         """
-        for number in range(jobs):
-            threading.Thread(target=self._work, name=f"judge {number + 1}", daemon=True).start()
-        working, until = jobs, float("inf")
+        gate = threading.BoundedSemaphore(jobs)
+        threads = jobs + jobs // SPARE
+        for number in range(threads):
+            threading.Thread(target=self._work, args=(gate,), name=f"judge {number + 1}", daemon=True).start()
+        working, until = threads, float("inf")
         while working and time.monotonic() < until:
             batch = self._batch()
             working -= batch.count(None)
@@ -104,7 +110,8 @@ class Bench:
                 batch.append(self._votes.get_nowait())
         return batch
 
-    def _work(self) -> None:
+    def _work(self, gate: threading.BoundedSemaphore) -> None:
+        GATE.set(gate)
         try:
             while (missing := self._next()) is not None:
                 vote = missing.judge.vote(missing.case, missing.number, before=missing.before, budget=self._budget)

@@ -10,6 +10,8 @@ import json
 import random
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -19,6 +21,12 @@ from harness.plain import plain
 
 Send = Callable[[Mapping[str, Any], float], bytes]
 """Sends a request with a time-out in seconds and gives the body of the reply. Raises `NoReplyError`."""
+
+GATE: ContextVar[AbstractContextManager[Any]] = ContextVar("GATE")
+"""What each request of a thread passes through, from sending it to the whole reply: a caller with more threads than
+requests that may be in flight sets a semaphore, and no request waits for what another thread does with its reply."""
+
+_OPEN = nullcontext()
 
 R = TypeVar("R")
 
@@ -66,7 +74,9 @@ class Exchange:
             attempt += 1
             left = until - self.monotonic()
             try:
-                reply = _object(send(request, max(0.001, min(self.patience.timeout, left))))
+                with GATE.get(_OPEN):
+                    body = send(request, max(0.001, min(self.patience.timeout, left)))
+                reply = _object(body)
                 return reply, read(reply, False)
             except NoReplyError as fault:
                 if fault.timed_out and self.monotonic() >= until:

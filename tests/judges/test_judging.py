@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from harness.cache import Cache
 from harness.limits import Budget
 from harness.models.exchange import Exchange
 from harness.models.model import NoReplyError, Reply
+from harness.models.openai import openai_model
 from harness.prices import Price
 from harness.runfolder import RunFolder
 from harness.trace import SelfCheck
@@ -430,3 +432,27 @@ def test_an_estimate_counts_calls_and_guesses_money(tmp_path: Path) -> None:
         assert (after.stored, after.votes, after.calls, after.cost_usd) == (12, 0, 0, 0.0)
         unknown = judge_of(always(said()), price=None, name="oracle:x")
         assert estimate(unknown, Judging(folder, [unknown], key=KEY).rows).cost_usd is None
+
+
+def test_as_many_requests_are_in_flight_as_there_are_jobs_and_never_more(tmp_path: Path) -> None:
+    lock, now, seen = threading.Lock(), [0], [0]
+    full = threading.Event()
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        with lock:
+            now[0] += 1
+            seen[0] = max(seen[0], now[0])
+        if now[0] == 8:
+            full.set()
+        full.wait(10)
+        time.sleep(0.002)
+        with lock:
+            now[0] -= 1
+        message = {"role": "assistant", "content": said()}
+        return httpx2.Response(200, json={"choices": [{"message": message, "finish_reason": "stop"}]})
+
+    with httpx2.Client(transport=httpx2.MockTransport(answer)) as http, some(tmp_path / "r") as folder:
+        model = openai_model("m", base_url="http://127.0.0.1:1/v1", environment={}, http_client=http)
+        report = judged(folder, Judge(model, Rubric("facts"), votes=10), jobs=8)
+    assert seen == [8]
+    assert report.asked.total() == 40
