@@ -1,6 +1,6 @@
 """`make bench`: every budget in one run, as medians and ratios, with the machine named.
 
-    python -m benchmarks                 # all of it, about a quarter of an hour on two cores
+    python -m benchmarks                 # all of it, about four minutes on two cores
     python -m benchmarks loop grounding  # these parts only
 
 A line of the table is a budget of the design: what was measured, the budget, and whether it holds. What is measured

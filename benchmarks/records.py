@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import resource
 import statistics
 import subprocess
 import sys
@@ -87,7 +86,9 @@ def _inside(what: str, path: str) -> dict[str, float]:
 
 
 def _peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """The most memory that this process has had (MiB). `ru_maxrss` would begin with that of its parent."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 # ---- searches
