@@ -287,12 +287,13 @@ def _notes(summary: Summary) -> tuple[str, ...]:
         notes.append("Judge (a rule): no model judged; a rule shows that everything works, and measures nothing else.")
     notes += _of_faults(summary)
     notes += _of_validation(summary)
-    undefined = sorted(
-        {row.success.why for row in summary.rows if row.success.why}
-        | {row.success.why_cluster for row in summary.rows if row.success.why_cluster and row.success.rate is not None}
-    )
-    if undefined:
-        notes.append(f"{NONE} does not apply or is undefined: {'; '.join(undefined)}.")
+    rates = {row.success.why for row in summary.rows if row.success.why}
+    errors = {
+        row.success.why_cluster for row in summary.rows if row.success.why_cluster and row.success.rate is not None
+    }
+    if rates or errors:
+        reasons = [*sorted(rates), *(f"clustered: {why}" for why in sorted(errors))]
+        notes.append(f"{NONE} does not apply, or is undefined: {'; '.join(reasons)}.")
     # Judges stand side by side; all else that was judged in two ways was judged anew in part.
     mixed = [lens for lens, configs in summary.configs.items() if len(configs) > 1 and lens != "judge"]
     if mixed:

@@ -121,6 +121,17 @@ def test_what_is_unscored_shows_its_bounds_and_over_five_percent_its_flag() -> N
     assert "finished\u00a016, provider_error\u00a01" in grid(one, "Course").rows[0]
 
 
+def test_a_dash_of_the_clustered_error_is_said_to_be_about_that() -> None:
+    notes = screen_of(summary(played("m", "oracle", "idle", "blind"))).notes
+    same = "every cluster has the same rate, so no error can be estimated"
+    assert f"– does not apply, or is undefined: clustered: {same}." in notes
+    run = played("oracle", "idle", "blind")
+    for done in run.tasks:
+        run.play(done.id.removeprefix("ehr/"), "m", ending="provider_error", claim=None)
+    (note,) = [note for note in screen_of(summary(run)).notes if note.startswith("– does not apply")]
+    assert note == f"– does not apply, or is undefined: nothing was scored; clustered: {same}."
+
+
 def test_a_fault_never_shares_a_grid_with_the_headline() -> None:
     run = played("m", "oracle", "idle", "blind")
     run.play("dose/0000a", "m", variant={**VARIANT, "fault": "lost_write"}, says={"state": "pass"})
