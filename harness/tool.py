@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -40,6 +39,3 @@ class Tool(Protocol):
     def run(self, arguments: dict[str, Any]) -> ToolResult:
         """Check the arguments, do it, and say what came back."""
         ...
-
-
-ToolFunction = Callable[..., ToolResult]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -144,6 +141,7 @@ def export(
 ) -> None:
     """Write a record's resources as NDJSON, their bytes as they came."""
     from ehr.sandbox import Record
+    from ehr.sandbox.files.export import export_ndjson, write_ndjson
     from readback.registry import UnknownNameError
 
     with Record.open(record) as opened:
@@ -152,39 +150,11 @@ def export(
                 f"resource in {str(record)!r} of type", type, opened.counts, f"see readback record info {record}"
             )
         if out is None:
-            _write(opened, type, sys.stdout.buffer)
+            write_ndjson(opened, sys.stdout.buffer, type)
             return
         _refuse_taken(out, force)
-        with _whole(out) as file:
-            count = _write(opened, type, file)
+        count = export_ndjson(opened, out, type)
     note(f"{count:,} resources written to {out}")
-
-
-def _write(record: Record, type: str | None, file: IO[bytes]) -> int:
-    count = 0
-    for body in record.iterate(type):
-        # In JSON a raw new line can only stand between elements, where a blank says the same.
-        file.write(body.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n")
-        count += 1
-    file.flush()
-    return count
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[IO[bytes]]:
-    """A file that appears under its name only when all of it is written."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        with temporary.open("wb") as raw:
-            if path.suffix == ".gz":
-                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
-                    yield packed  # type: ignore[misc]
-            else:
-                yield raw
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _refuse_taken(path: Path, force: bool) -> None:

@@ -8,7 +8,7 @@ from ehr.sandbox.outcome import RefusedError
 from ehr.sandbox.rest.call import Call
 from ehr.sandbox.rest.paging import Listing, Pages
 from ehr.sandbox.rest.search import new_id, paged
-from ehr.sandbox.searching.compartments import everything
+from ehr.sandbox.searching.everything import everything
 from ehr.sandbox.searching.ranges import check_ranges
 from ehr.sandbox.searching.refusals import SearchError
 from ehr.sandbox.state import State

@@ -1,1 +1,1 @@
-"""Answering searches over a record and an episode's writes: criteria, order, includes, compartments."""
+"""Answering searches over a record and an episode's writes: criteria, order, includes, `$everything`."""

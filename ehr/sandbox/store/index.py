@@ -37,7 +37,6 @@ __all__ = [
     "Numbers",
     "PointColumns",
     "Points",
-    "SpaceIndex",
     "distinct",
     "is_dense",
     "no_rows",
@@ -146,9 +145,6 @@ class Items(Protocol):
     def owners(self) -> IntArray:
         """The row that each item belongs to."""
         ...
-
-
-SpaceIndex = Keys | Dates | Numbers | Points | Items
 
 
 class Index(Protocol):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ehr.sandbox.definitions import parameters
 from ehr.sandbox.overlay import Overlay
 from ehr.sandbox.record import Record
-from ehr.sandbox.searching.compartments import compartment_of, everything, in_compartment
+from ehr.sandbox.searching.everything import everything
 from ehr.sandbox.searching.search import SearchError, search
 from tests.ehr.sandbox.randomfhir import IDS, random_resource
 from tests.ehr.sandbox.scan import scan, targets
@@ -341,18 +341,7 @@ def test_at_most_a_thousand_are_sent_along():
     assert len(result.included(result.matches[:])) == 1000
 
 
-# ---- compartments
-
-
-def test_the_compartment_of_a_patient():
-    focus = observation("of", patient="pb", focus=[ref("Patient/pa")])
-    for overlay in both([*WARD, focus]):
-        assert sorted(compartment_of(overlay, "pa", "Observation")) == [("Observation", o) for o in ("oa", "oc", "oe")]
-        assert compartment_of(overlay, "pa", "Patient") == [("Patient", "pa")]
-        assert compartment_of(overlay, "pa", "Organization") == compartment_of(overlay, "no", "Observation") == []
-        assert in_compartment(overlay, "pa", ("Observation", "oa"))
-        assert not in_compartment(overlay, "pa", ("Observation", "of"))
-        assert in_compartment(overlay, "pa", ("Patient", "pa")) and not in_compartment(overlay, "pa", ("Patient", "pb"))
+# ---- what belongs to a patient
 
 
 def test_everything_of_a_patient():

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ehr.sandbox.files import sources
-from ehr.sandbox.files.export import export_bundle, export_ndjson
+from ehr.sandbox.files.export import export_ndjson
 from ehr.sandbox.files.load import load
 from ehr.sandbox.record import Record
 from ehr.sandbox.store.storage import RecordError
@@ -308,37 +308,33 @@ def test_the_clock_is_the_latest_time_in_the_data(tmp_path: Path):
 
 
 def test_export_and_import_give_the_same_record(tmp_path: Path):
-    odd = b'{"resourceType":"Observation","id":"o","valueQuantity":{"value":1.00},"note":[{"text":"\\u00e9"}]}'
-    pretty = b'{\n  "resourceType": "Patient",\n  "id": "7"\n}'
+    odd = b'{"resourceType":"Observation", "id":"o","valueQuantity":{"value":1.00},"note":[{"text":"\\u00e9"}]}'
     with Record.build([odd, b'{"resourceType":"Patient","id":"p"}'], clock=CLOCK, synthetic=True) as record:
-        for name in ("x.ndjson", "x.ndjson.gz", "x.json", "x.json.gz"):
+        for name in ("x.ndjson", "x.ndjson.gz"):
             path = tmp_path / name
-            write = export_ndjson if "ndjson" in name else export_bundle
-            assert write(record, path) == 2
+            assert export_ndjson(record, path) == 2
             first = path.read_bytes()
-            write(record, path)
+            export_ndjson(record, path)
             assert path.read_bytes() == first, "the same record gives the same file"
             with Record.build(load([path]).resources(), clock=CLOCK, synthetic=True) as again:
                 assert again.hash == record.hash, name
-        folder = tmp_path / "folder"
-        folder.mkdir()
-        assert export_ndjson(record, folder) == 2
-        assert sorted(p.name for p in folder.iterdir()) == ["Observation.ndjson", "Patient.ndjson"]
-    with Record.build([pretty], clock=CLOCK, synthetic=True) as record:
+        assert export_ndjson(record, tmp_path / "o.ndjson", "Observation") == 1
+        assert (tmp_path / "o.ndjson").read_bytes() == odd + b"\n"
+
+
+def test_a_resource_of_several_lines_is_exported_as_one(tmp_path: Path):
+    with Record.build([b'{\n  "resourceType": "Patient",\n  "id": "7"\n}'], clock=CLOCK, synthetic=True) as record:
         export_ndjson(record, tmp_path / "p.ndjson")
-        assert (tmp_path / "p.ndjson").read_bytes() == b'{"resourceType":"Patient","id":"7"}\n'
-        with pytest.raises(RecordError, match="cannot be written"):
-            export_bundle(record, tmp_path / "no" / "x.json")
+    assert (tmp_path / "p.ndjson").read_bytes() == b'{"resourceType":"Patient","id":"7"}\n'
 
 
-def test_a_collection_has_no_requests(tmp_path: Path):
-    with Record.build([b'{"resourceType":"Patient","id":"p"}'], clock=CLOCK, synthetic=True) as record:
-        export_bundle(record, tmp_path / "x.json", "collection")
-    entry = json.loads((tmp_path / "x.json").read_bytes())["entry"][0]
-    assert entry == {
-        "fullUrl": "http://fhir.hospital.example/fhir/Patient/p",
-        "resource": {"resourceType": "Patient", "id": "p"},
-    }
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with (
+        Record.build([b'{"resourceType":"Patient","id":"p"}'], clock=CLOCK, synthetic=True) as record,
+        pytest.raises(RecordError, match="cannot be written"),
+    ):
+        export_ndjson(record, tmp_path / "file" / "x.ndjson")
 
 
 # ---- the real data

@@ -1,35 +1,16 @@
-"""What belongs to a patient: the Patient compartment of the specification, and `$everything` as HAPI answers it."""
+"""What belongs to a patient or an encounter: `$everything`, as HAPI answers it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from ehr.sandbox.definitions import compartment
 from ehr.sandbox.overlay import Overlay
-from ehr.sandbox.searching.including import Name, all_referred_by, referred_by, referring_to
+from ehr.sandbox.searching.including import Name, all_referred_by, referring_to
 
-__all__ = ["compartment_of", "everything", "in_compartment"]
+__all__ = ["everything"]
 
 APART = frozenset({"Group", "List"})
 """Types that HAPI leaves out of `$everything`: one of them may name all patients of a hospital."""
-
-
-def compartment_of(overlay: Overlay, patient_id: str, type: str) -> list[Name]:
-    """The resources of a type that are in a patient's compartment, each once."""
-    if type == "Patient":
-        return [("Patient", patient_id)] if overlay.exists("Patient", patient_id) else []
-    name = ("Patient", patient_id)
-    codes = compartment().get(type, ())
-    return list(dict.fromkeys(one for code in codes for one in referring_to(overlay, name, type, code)))
-
-
-def in_compartment(overlay: Overlay, patient_id: str, name: Name) -> bool:
-    """Whether a resource is in a patient's compartment."""
-    type, id = name
-    if type == "Patient" and id == patient_id:
-        return overlay.exists(type, id)
-    codes = compartment().get(type, ())
-    return any(("Patient", patient_id) in referred_by(overlay, name, code) for code in codes)
 
 
 def everything(overlay: Overlay, names: Iterable[Name], types: Collection[str] | None = None) -> list[Name]:
