@@ -24,22 +24,6 @@ from harness.task import Kind
 if TYPE_CHECKING:
     from ehr.tasks.chart import Chart
 
-TRAPS: Mapping[str, str] = {
-    "page": "more than one page of results",
-    "order": "the first row in the server's order is not the one that counts",
-    "id": "the highest id is not the latest",
-    "status": "rows that were cancelled, stopped, refuted or entered in error",
-    "window": "what counts lies outside the stated time",
-    "future": "rows later than the clock",
-    "edge": "exactly at the window's edge",
-    "tie": "two rows of one time",
-    "unit": "the same quantity in another unit",
-    "namesake": "two people of one name",
-    "birthday": "the birthday is not yet over this year",
-}
-"""Every trap by name. `baselines.NEAR_ORACLES` says who falls into which."""
-
-
 _NOBODY = "nobody of {number} people aged {ages[0]} to {ages[1]} has what it needs"
 
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from ehr.faults import FAULTS
-from ehr.sandbox.differences import DIFFERENCES
+from tests.ehr.sandbox.differences import DIFFERENCES
 from tests.support import ROOT
 
 PAGE = ROOT / "docs/fhir.md"

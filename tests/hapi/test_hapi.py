@@ -1,7 +1,7 @@
 """Against a real HAPI FHIR (`make test-hapi`, which sets `READBACK_HAPI` to its address): skipped where there is none.
 
 The recorded cases hold there, so where the sandbox differs from them it differs from this HAPI; every difference stands
-in `ehr.sandbox.differences` with its reason. And the suite's oracle succeeds on it, and leaves it as it was.
+in `tests.ehr.sandbox.differences` with its reason. And the suite's oracle succeeds on it, and leaves it as it was.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from ehr.client import FhirClient
 from ehr.remote import Remote
 from ehr.remote_record import put_on
 from ehr.sandbox import Record
-from ehr.sandbox.differences import DIFFERENCES
 from ehr.tasks import synthetic
 from ehr.tasks.suite import draw_suite
 from ehr.tasks.validate import play
+from tests.ehr.sandbox.differences import DIFFERENCES
 from tests.ehr.sandbox.replay import Answer, Replay, cases
 from tests.readback.command import readback
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from ehr.sandbox.differences import DIFFERENCES
 from ehr.sandbox.http import Request
 from ehr.sandbox.record import Record
+from tests.ehr.sandbox.differences import DIFFERENCES
 from tests.ehr.sandbox.replay import Answer, Replay, cases
 
 BASE = "http://fhir.hospital.example/fhir"

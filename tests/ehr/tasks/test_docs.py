@@ -7,7 +7,7 @@ import io
 import re
 from typing import Any
 
-from ehr.tasks.template import TRAPS
+from ehr.tasks.baselines import NEAR_ORACLES
 from ehr.tasks.templates import all_templates
 from tests.support import ROOT
 
@@ -30,4 +30,4 @@ def test_the_example_runs_and_prints_what_the_page_says() -> None:
 
 def test_every_template_and_every_trap_is_on_the_page() -> None:
     assert [name for name in all_templates() if f"`{name}`" not in PAGE] == []
-    assert [trap for trap in TRAPS if f"| `{trap}` |" not in PAGE] == []
+    assert [name for name, trap in NEAR_ORACLES.items() if f"| `{trap}` | `{name}` |" not in PAGE] == []

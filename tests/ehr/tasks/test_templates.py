@@ -11,7 +11,6 @@ from ehr.sandbox import Record
 from ehr.sandbox.definitions import resource_types
 from ehr.tasks.baselines import NEAR_ORACLES
 from ehr.tasks.suite import CANARY, EhrSuite, draw_suite
-from ehr.tasks.template import TRAPS
 from ehr.tasks.templates import all_templates
 from ehr.verify import Answer, Expected, problems
 from harness.task import Task
@@ -112,7 +111,7 @@ def test_both_right_acts_occur_in_each_conditional_template(suite: EhrSuite, nam
 
 def test_every_trap_is_laid_and_none_of_them_everywhere(record: Record) -> None:
     laid = Counter(trap for task in draw_suite(record, seed=2).tasks for trap in task.traps)
-    assert set(laid) == set(TRAPS) == set(NEAR_ORACLES.values())
+    assert set(laid) == set(NEAR_ORACLES.values())
     assert all(count < 160 for count in laid.values())
 
 
