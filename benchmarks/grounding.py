@@ -28,7 +28,7 @@ from typing import TypeVar
 
 from grounding import PAPER, REFUSAL, Answer, Answered, Cache, Grounding, kappa_ground, null_rate
 from harness.trace import Call
-from readback.grounded import Grounder
+from readback.grounding import Grounder
 from readback.traces import Found, find_traces
 from tests.grounding.plain import plain_outcome
 

@@ -1,10 +1,10 @@
-"""Judging a run, from names: the judges, the key of their fences, what agents were told, and what is printed of it."""
+"""Judging a run, from names: the judges, the key of their fences, and what is printed of it."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,16 +13,13 @@ from harness.values import Value
 from judges.sheet import Stratum
 from judges.standing import Standing
 from readback.records import cache_folder
-from readback.registry import SuiteSource, UnknownNameError
+from readback.registry import UnknownNameError
 from readback.running import PROVIDERS, CacheMode, SettingError, is_loopback, kept_replies, model_named, settings_in
 
 if TYPE_CHECKING:
     from harness.cache import Cache
     from harness.prices import Prices
-    from harness.task import Task
-    from harness.trace import Episode
     from judges.judge import FormName, Judge, Long
-    from judges.judging import Instruction
     from judges.rubric import RubricName
 
 JUDGE_FORMS = ("openai:MODEL", "anthropic:MODEL", "scripted:overlap", "scripted:coin")
@@ -178,20 +175,6 @@ def fence_key(mode: CacheMode) -> bytes:
     if len(key) != KEY_BYTES:
         raise SettingError(f"{str(path)!r} holds no key of a fence; remove it, and a new one is drawn")
     return key
-
-
-def instructions_of(source: SuiteSource) -> Instruction:
-    """What agents of this suite were told: the task's instruction, unless a variant has other words."""
-    from harness.suite import Rewords
-
-    if not isinstance(source, Rewords):
-        return lambda task, episode: task.instruction
-    reword: Callable[[Task, Mapping[str, Any]], str] = source.instruction
-
-    def told(task: Task, episode: Episode) -> str:
-        return reword(task, episode.variant)
-
-    return told
 
 
 def refuse_to_send_out(about: Mapping[str, Any], judges: Sequence[Judge]) -> None:

@@ -27,7 +27,7 @@ NAMES = {
     "experiment": "readback.experiment.file:Experiment",
     "experiment-plan": "readback.experiment.document:ExperimentPlan",
     "experiment-result": "readback.experiment.document:ExperimentResult",
-    "grounding": "readback.grounded:GroundingDocument",
+    "grounding": "readback.grounding:GroundingDocument",
     "validation": "readback.documents:Validation",
     "plan": "readback.documents:PlanDocument",
     "tasks": "readback.documents:TaskList",

@@ -11,7 +11,7 @@ from readback.cli.ending import DONE, USAGE, Mistake
 from readback.cli.numbers import whole
 from readback.cli.options import Json, RunPath
 from readback.cli.output import document, note, result
-from readback.cli.playing import described, warn
+from readback.cli.playing import warn
 
 if TYPE_CHECKING:
     from judges.annotate import Annotation, Taken
@@ -53,15 +53,14 @@ def annotate(
     from harness.runfolder import RunFolder
     from judges.annotate import Annotation
     from judges.judging import Wanted
-    from readback.judging import instructions_of, rubrics_named
-    from readback.registry import suite_source
+    from readback.instruction import instruction_of
+    from readback.judging import rubrics_named
 
     if (sample is None) == (labels is None):
         raise Mistake("say either --sample N, to write a sheet, or --labels FILE, to read one back")
     (asked,) = rubrics_named([rubric])
     with RunFolder.append(run, warn=warn) as folder:
-        source = suite_source(described(folder).suite)
-        annotation = Annotation(folder, instruction=instructions_of(source), warn=warn)
+        annotation = Annotation(folder, instruction=instruction_of, warn=warn)
         if labels is not None:
             return _take(run, annotation, labels, name or labels.stem, as_json=as_json)
         assert sample is not None, "one of the two is said"

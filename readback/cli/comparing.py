@@ -57,7 +57,7 @@ def _show(compared: Comparison) -> None:
 
 def _lines(number: int, one: Disagreement) -> Iterator[str]:
     from harness.plain import json_text
-    from readback.visible import in_line
+    from harness.visible import in_line
 
     right = {True: "correct", False: "incorrect", None: "correctness unknown"}[one.correct]
     answer = ", ".join(json_text(value) for value in one.answer)
@@ -81,7 +81,7 @@ def _opinion(one: Opinion) -> Iterator[str]:
 
 
 def _wrapped(label: str, text: str) -> Iterator[str]:
-    from readback.visible import in_line
+    from harness.visible import in_line
 
     said = in_line(text)
     said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]} … ({len(said) - _LONGEST:,} more characters; --json)"

@@ -9,9 +9,9 @@ from harness.plain import json_text
 from harness.task import Task
 from harness.trace import Call, Change, Episode
 from harness.verdict import Clause, Outcome, Verdict
-from readback.asked import asked
+from harness.visible import in_line, visible
+from readback.instruction import instruction_of
 from readback.report.differences import differences
-from readback.visible import in_line, visible
 
 _SHORT = 300
 """Characters of a call's arguments, result or of an agent's text that are shown unless all is asked for."""
@@ -33,7 +33,7 @@ def lines_of(
     """The episode from the instruction to the verdicts. Without `full`, long values are cut and say so."""
     yield from _head(task, episode, success)
     yield from _section("Instruction")
-    yield from _text(asked(task, episode), full=True)
+    yield from _text(instruction_of(task, episode), full=True)
     yield from _section(f"Calls ({len(episode.calls)})")
     yield from _trace(episode, full)
     yield from _section("Answer")

@@ -131,8 +131,8 @@ def _work(
     """One run made ready; `form` is as written, `run` has its paths found, and `begun` may hold it already."""
     from harness.plan import make_plan
     from harness.runfolder import RunFolder
-    from readback.again import options_again, refuse_other_record
     from readback.registry import suite_source
+    from readback.resuming import options_again, refuse_other_record
     from readback.running import Options, agents_of, conditions_of, prompts_of, renamed_variants_of, variants_of
 
     source = suite_source(run.suite)
@@ -269,15 +269,15 @@ def _judged_by(
     from judges.judging import Judging, Wanted
     from readback.cli.faults import faults_kept_in
     from readback.cli.progress import Meter
-    from readback.judging import fence_key, instructions_of
-    from readback.registry import suite_source
+    from readback.instruction import instruction_of
+    from readback.judging import fence_key
 
     judging = Judging(
         folder,
         [one.judge],
         key=fence_key(one.form.cache),
         wanted=Wanted(one.form.agents, one.form.conditions, one.form.limit),
-        instruction=instructions_of(suite_source(run.suite)),
+        instruction=instruction_of,
         warn=warn,
     )
     missing = sum(len(row.missing) for row in judging.rows)
@@ -303,15 +303,15 @@ def _conclude(
     from readback.experiment.file import ExperimentError
     from readback.experiment.primary import primary_of
     from readback.experiment.screen import screen_of_result
-    from readback.gathered import gather
     from readback.report import Lead, write_joint_report
+    from readback.results import results_of
 
     folders = [RunFolder.open(folder.run_path(run), warn=warn) for run in form.runs]
-    gathered = gather([source_of(one) for one in folders])
+    results = results_of([source_of(one) for one in folders])
     place = form.runs.index(form.primary_run)
     primary, why = None, None
     try:
-        primary = primary_of(form.primary, gathered.reading.runs[place])
+        primary = primary_of(form.primary, results.reading.runs[place])
     except ExperimentError as problem:
         why = str(problem)
     concluded = ExperimentResult(
@@ -319,17 +319,17 @@ def _conclude(
         folder=str(folder.path),
         file=str(file),
         digest=form.digest,
-        complete=complete and not any(summary.incomplete for summary in gathered.summaries),
+        complete=complete and not any(summary.incomplete for summary in results.summaries),
         primary=primary,
         primary_why=why,
-        summaries=gathered.summaries,
-        comparison=gathered.comparison,
+        summaries=results.summaries,
+        comparison=results.comparison,
         report=str(folder.report),
         problems=tuple(problems),
     )
     folder.conclude(concluded)
     screen = screen_of_result(form, concluded)
-    write_joint_report(gathered, folder.report, lead=Lead(f"experiment {form.name}", screen))
+    write_joint_report(results, folder.report, lead=Lead(f"experiment {form.name}", screen))
     if as_json:
         document(concluded)
     else:

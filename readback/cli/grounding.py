@@ -16,7 +16,7 @@ from readback.cli.progress import Meter
 
 if TYPE_CHECKING:
     from grounding import CodePolicy
-    from readback.grounded import GroundedTrace, Grounder, GroundingTotals
+    from readback.grounding import GroundedTrace, Grounder, GroundingTotals
     from readback.traces import Found, Problem
 
 _PROBLEMS = 20
@@ -49,7 +49,7 @@ def ground(
     if as_json and as_lines:
         raise Mistake("--json and --jsonl cannot both be; choose one document, or one line a trace")
     least = _least(fail_under)
-    from readback.grounded import Grounder
+    from readback.grounding import Grounder
     from readback.traces import Found
 
     grounder = Grounder(_policies(policy, sensitivity, read_tool))
@@ -167,7 +167,7 @@ class _Document:
 
     def trace(self, judged: GroundedTrace) -> None:
         if not self._begun:
-            from readback.grounded import FORMAT, name_of
+            from readback.grounding import FORMAT, name_of
 
             head = f'{{"format":{json.dumps(FORMAT)},"policy":{name_of(self._grounder.policies[0]).line()},"traces":['
             result(head)
@@ -184,7 +184,7 @@ class _Text:
     """A line a trace, what is not supported under it, and the totals."""
 
     def trace(self, judged: GroundedTrace) -> None:
-        from readback.visible import in_line
+        from harness.visible import in_line
 
         labels = f" {' '.join(judged.labels)}" if judged.labels else ""
         where = judged.file if judged.id in Path(judged.file).name else f"{judged.file} {judged.id}"

@@ -12,7 +12,7 @@ from readback.cli.ending import DONE, INCOMPLETE, Mistake
 from readback.cli.numbers import whole
 from readback.cli.options import CacheMode, Dollars, External, Json, Prices, RunPath
 from readback.cli.output import document, note, result
-from readback.cli.playing import described, say_problems, warn
+from readback.cli.playing import say_problems, warn
 from readback.cli.progress import Meter
 
 if TYPE_CHECKING:
@@ -79,15 +79,14 @@ def judge(
     from harness.limits import Budget
     from harness.runfolder import RunFolder
     from judges.judging import Judging, Wanted
+    from readback.instruction import instruction_of
     from readback.judging import (
         JudgeOptions,
         fence_key,
-        instructions_of,
         judges_of,
         refuse_to_send_out,
         rubrics_named,
     )
-    from readback.registry import suite_source
     from readback.running import NO_KEYS
 
     options = JudgeOptions(
@@ -98,11 +97,10 @@ def judge(
     judges = judges_of(options, environment={**os.environ, **NO_KEYS} if dry_run else os.environ)
     wanted = Wanted(tuple(agent or ()), tuple(condition or ()), limit)
     with RunFolder.append(run, warn=warn) as folder:
-        source = suite_source(described(folder).suite)
         if not allow_external:
             refuse_to_send_out(folder.about, judges)
         judging = Judging(
-            folder, judges, key=fence_key(options.cache), wanted=wanted, instruction=instructions_of(source), warn=warn
+            folder, judges, key=fence_key(options.cache), wanted=wanted, instruction=instruction_of, warn=warn
         )
         if not judging.chosen:
             raise Mistake(_nothing_to_judge(run, judging, wanted))

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from harness.visible import in_line
 from readback.cli.output import is_terminal, result
-from readback.visible import in_line
 
 if TYPE_CHECKING:
     from readback.cli.episode import Line

@@ -83,8 +83,8 @@ def import_(
     """Import resources from files: all of them, or none."""
     from ehr.sandbox import Record
     from ehr.sandbox.files.load import load
+    from harness.visible import in_line
     from readback.records import of_resources
-    from readback.visible import in_line
 
     path = out or _FOLDER / f"{_stem(paths[0])}.record"
     _refuse_taken(path, force)

@@ -14,7 +14,7 @@ from readback.cli.output import note, result
 from readback.cli.playing import REPORT, opened_runs
 
 if TYPE_CHECKING:
-    from readback.gathered import Gathered
+    from readback.results import Results
     from readback.tables import Screen
 
 _JOINT = Path("readback-report.html")
@@ -38,60 +38,60 @@ def report(
     It can be sent to anybody: what was run, tables, pictures, and every episode that fits.
     """
     from readback.comparison.reading import source_of
-    from readback.gathered import gather
+    from readback.results import results_of
 
     if markdown and latex:
         raise Mistake("--markdown and --latex both print; give one of them")
-    gathered = gather([source_of(folder) for folder in opened_runs(runs)])
+    results = results_of([source_of(folder) for folder in opened_runs(runs)])
     if markdown or latex:
-        result(_printed(gathered, as_latex=latex).rstrip("\n"))
-    for path in _files(gathered, csv, parquet):
+        result(_printed(results, as_latex=latex).rstrip("\n"))
+    for path in _files(results, csv, parquet):
         result(str(path))
     if out is not None or not (markdown or latex or csv or parquet):
-        result(str(_page(gathered, out)))
+        result(str(_page(results, out)))
 
 
-def _page(gathered: Gathered, out: Path | None) -> Path:
+def _page(results: Results, out: Path | None) -> Path:
     from readback.report import write_joint_report
 
-    several = len(gathered.sources) > 1
+    several = len(results.sources) > 1
     if out is None:
-        out = _JOINT if several else Path(gathered.sources[0].run) / REPORT
+        out = _JOINT if several else Path(results.sources[0].run) / REPORT
     elif out.is_dir():
         raise Mistake(f"{str(out)!r} is a folder; name the file, such as {out / REPORT}")
     out.parent.mkdir(parents=True, exist_ok=True)
-    for source in gathered.sources:
+    for source in results.sources:
         record = source.stored.about.get("record")
         if isinstance(record, dict) and not record.get("synthetic", True):
             note(f"careful: the record of {source.run} is not marked as synthetic, and the page holds parts of it")
-    return write_joint_report(gathered, out)
+    return write_joint_report(results, out)
 
 
-def _printed(gathered: Gathered, *, as_latex: bool) -> str:
+def _printed(results: Results, *, as_latex: bool) -> str:
     from readback.tables import markdown
     from readback.tables.latex import latex
 
     write = latex if as_latex else markdown
-    return "\n".join(write(screen) for screen in _screens(gathered))
+    return "\n".join(write(screen) for screen in _screens(results))
 
 
-def _screens(gathered: Gathered) -> Iterator[Screen]:
+def _screens(results: Results) -> Iterator[Screen]:
     from readback.tables import screen_of
     from readback.tables.agreement import screen_of_comparison
 
-    screens = [screen_of(summary, labels=6) for summary in gathered.summaries]
+    screens = [screen_of(summary, labels=6) for summary in results.summaries]
     yield from screens
-    if gathered.comparison is not None and not any(screen.withheld for screen in screens):
-        yield screen_of_comparison(gathered.comparison)
+    if results.comparison is not None and not any(screen.withheld for screen in screens):
+        yield screen_of_comparison(results.comparison)
 
 
-def _files(gathered: Gathered, csv: Path | None, parquet: Path | None) -> Iterator[Path]:
+def _files(results: Results, csv: Path | None, parquet: Path | None) -> Iterator[Path]:
     from readback.tables.files import write_csv, write_parquet
     from readback.tables.frames import frames_of
 
     if csv is None and parquet is None:
         return
-    frames = frames_of(gathered)
+    frames = frames_of(results)
     if csv is not None:
         yield from write_csv(frames, csv)
     if parquet is not None:

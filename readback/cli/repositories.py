@@ -32,8 +32,8 @@ def sync(
     as_json: Json = False,
 ) -> int:
     """Bring the pinned repositories, each verified."""
+    from harness.visible import visible
     from readback.documents import RepositoryState, RepositoryStates
-    from readback.visible import visible
     from repoqa.fetch import forget
     from repoqa.fetch import sync as bring
 

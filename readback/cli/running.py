@@ -180,8 +180,8 @@ def resume(
     from harness.limits import Budget
     from harness.plan import resume_plan
     from harness.runfolder import RunFolder
-    from readback.again import options_again, refuse_other_record
     from readback.registry import suite_source
+    from readback.resuming import options_again, refuse_other_record
     from readback.running import agents_of, refuse_to_send_out
 
     thresholds = thresholds_of(fail_under)

@@ -39,7 +39,7 @@ def open_session(
     if as_json:
         document(opened)
         return DONE
-    from readback.visible import visible
+    from harness.visible import visible
 
     result(visible(opened["instruction"]))
     result()
@@ -77,7 +77,7 @@ def close_session(
 
 
 def _show(closed: dict[str, Any]) -> None:
-    from readback.visible import visible
+    from harness.visible import visible
 
     words = {True: "success", False: "failure", None: "unscored"}
     result(f"{closed['task']}: {words[closed['success']]}")

@@ -32,10 +32,10 @@ def validate(
 
     Every baseline must do on every task what it is there for.
     """
+    from harness.visible import visible
     from readback.cli.pages import columns
     from readback.registry import Faulty, suite_source
     from readback.running import Options, variants_of
-    from readback.visible import visible
 
     source = suite_source(suite)
     variants_of(source, validation=None, faults=(fault,) if fault else ())

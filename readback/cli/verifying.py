@@ -29,7 +29,7 @@ def verify(
     if not cases.is_file():
         raise Mistake(f"{str(cases)!r} is no file; name a file of cases, one JSON object a line (docs/state.md)")
     from ehr.verify.cases import play, read
-    from readback.visible import in_line
+    from harness.visible import in_line
 
     played: list[Played] = []
     for case in _text_only(read(cases, warn), cases):

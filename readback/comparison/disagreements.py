@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from harness.task import Task
 from harness.trace import Episode
 from harness.verdict import Clause, Outcome, Verdict
-from readback.asked import asked
 from readback.comparison.document import Disagreement, Opinion
 from readback.comparison.pairs import OUTCOMES
 from readback.comparison.raters import Rater, raters_of
 from readback.comparison.reading import Rated, RaterKey, Source, votes_of
+from readback.instruction import instruction_of
 from readback.summary.ledger import variant_of
 
 Sides = Sequence[tuple[Rater, Rater]]
@@ -112,7 +112,7 @@ def _told(
             variant=variant_of(one.entry),
             repeat=episode.repeat,
             pair=pair,
-            question=asked(task, episode),
+            question=instruction_of(task, episode),
             claim=episode.claim,
             answer=episode.answer,
             note=episode.note,

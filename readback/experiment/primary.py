@@ -20,8 +20,8 @@ from readback.comparison.pairs import cluster_word
 from readback.comparison.raters import Rater, raters_of
 from readback.comparison.reading import Rated, RaterKey, ReadRun
 from readback.experiment.file import ExperimentError, Measure, PrimaryForm, SideForm
-from readback.summary.grounded import MEASURES
 from readback.summary.ledger import variant_of
+from readback.summary.quadrants import MEASURES
 
 Interval = tuple[float, float]
 

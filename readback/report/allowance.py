@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from readback.visible import visible
+from harness.visible import visible
 
 _DEEPEST = 60
 

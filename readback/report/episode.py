@@ -13,7 +13,7 @@ from harness.plain import json_text
 from harness.task import Task
 from harness.trace import Change, Episode
 from harness.verdict import Clause, Verdict
-from readback.asked import asked
+from readback.instruction import instruction_of
 from readback.report.allowance import Allowance
 from readback.report.calls import calls_of
 from readback.report.differences import differences
@@ -48,7 +48,7 @@ def view_of(
     """The view of one episode in about `size` bytes of HTML. `raters` names lenses by their name and configuration."""
     purse, left = Allowance(max(0, size - HEAD)), LeftOut()
     entities = entities_of(verdicts)
-    instruction = purse.take(asked(task, episode), 3000)
+    instruction = purse.take(instruction_of(task, episode), 3000)
     answer = _answer(episode, entities, purse, left)
     note = take_marked(purse, episode.note, entities, 1500) if episode.note else None
     error = purse.take(episode.error, 2000) if episode.error else None

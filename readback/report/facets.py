@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from readback.comparison.document import Pair
 from readback.comparison.reading import Rated, RaterKey
-from readback.summary.grounded import QUADRANTS, cell_of, has_quadrants
 from readback.summary.ledger import Entry, labels_of, variant_of
+from readback.summary.quadrants import QUADRANTS, cell_of, has_quadrants
 from readback.tables.words import variant_words
 
 

@@ -19,11 +19,11 @@ from harness.lines import write_whole
 from harness.runfolder import RunFolder
 from harness.task import Task
 from harness.verdict import Verdict
+from harness.visible import visible
 from readback.comparison.document import Comparison
 from readback.comparison.pairs import cluster_word
 from readback.comparison.raters import raters_of
 from readback.comparison.reading import Reading, ReadRun, Source, Stored, source_of
-from readback.gathered import Gathered, gather
 from readback.report.episode import view_of
 from readback.report.facets import Facets
 from readback.report.groups import MOST, Group, Key, Place, group_of, places_of
@@ -36,12 +36,12 @@ from readback.report.plots import (
     mosaics_of,
 )
 from readback.report.runs import RunView, run_view
+from readback.results import Results, results_of
 from readback.summary.document import Rate, Summary
 from readback.summary.ledger import Entry, standing
 from readback.summary.rows import by_row, rate
 from readback.tables.agreement import screen_of_comparison
 from readback.tables.grid import Screen
-from readback.visible import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -69,21 +69,21 @@ def write_report(
     """
     judges = source_of(stored).judges if isinstance(stored, RunFolder) else {}
     known = {run: summary} if summary is not None else {}
-    return write_joint_report(gather([Source(stored, run, judges)], known=known), path, size=size)
+    return write_joint_report(results_of([Source(stored, run, judges)], known=known), path, size=size)
 
 
-def write_joint_report(gathered: Gathered, path: Path | str, *, size: int = SIZE, lead: Lead | None = None) -> Path:
+def write_joint_report(results: Results, path: Path | str, *, size: int = SIZE, lead: Lead | None = None) -> Path:
     """The same of one run or several, in one page, with `lead` before the results of each."""
     path = Path(path)
-    write_whole(path, (chunk.encode(errors="replace") for chunk in _page(gathered, size, lead)))
+    write_whole(path, (chunk.encode(errors="replace") for chunk in _page(results, size, lead)))
     return path
 
 
-def _page(gathered: Gathered, size: int, lead: Lead | None) -> Iterator[str]:
-    reading, comparison = gathered.reading, gathered.comparison
+def _page(results: Results, size: int, lead: Lead | None) -> Iterator[str]:
+    reading, comparison = results.reading, results.comparison
     views = [
         run_view(number, run.source, summary, _judged(run))
-        for number, (run, summary) in enumerate(zip(reading.runs, gathered.summaries, strict=True))
+        for number, (run, summary) in enumerate(zip(reading.runs, results.summaries, strict=True))
     ]
     if any(view.screen.withheld for view in views):
         comparison = None  # what the record says of so many messages is a score, too

@@ -15,8 +15,8 @@ from typing import Any
 from harness.stats import Paired, holm, paired
 from harness.values import canonical
 from readback.summary.document import Comparison, Side, ValidationDifference
-from readback.summary.grounded import MEASURES, has_quadrants
 from readback.summary.ledger import Entry, variant_of
+from readback.summary.quadrants import MEASURES, has_quadrants
 from readback.summary.rows import Key
 
 Value = Callable[[Entry], bool | None]

@@ -23,8 +23,8 @@ from readback.summary.document import (
     Split,
     Twin,
 )
-from readback.summary.grounded import quadrants_of
 from readback.summary.ledger import Entry, Said, variant_of
+from readback.summary.quadrants import quadrants_of
 
 FLAG_SHARE = 0.05
 """Above this share of unscored episodes a row is flagged."""

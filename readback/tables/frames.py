@@ -13,7 +13,7 @@ from typing import Any, Literal
 from harness.values import canonical
 from readback.comparison.document import Comparison, Number, Pair, RaterLine
 from readback.comparison.raters import raters_of
-from readback.gathered import Gathered
+from readback.results import Results
 from readback.summary.document import Cells, Rate, Row, Summary
 from readback.summary.ledger import labels_of
 
@@ -32,12 +32,12 @@ class Frame:
     rows: tuple[Mapping[str, Any], ...]
 
 
-def frames_of(gathered: Gathered) -> list[Frame]:
+def frames_of(results: Results) -> list[Frame]:
     """All tables of these runs, empty ones too: their files are always there."""
-    summaries, comparison = gathered.summaries, gathered.comparison
+    summaries, comparison = results.summaries, results.comparison
     return [
-        _frame("episodes", "one row an episode", _EPISODES, _episodes(gathered)),
-        _frame("verdicts", "one row for what one rater says about one episode", _VERDICTS, _verdicts(gathered)),
+        _frame("episodes", "one row an episode", _EPISODES, _episodes(results)),
+        _frame("verdicts", "one row for what one rater says about one episode", _VERDICTS, _verdicts(results)),
         _frame("rates", "rates of success, of each lens and of each kind of task", _RATES, _rates(summaries)),
         _frame("labels", "how many episodes of a row have a label", _LABELS, _labels(summaries)),
         _frame("quadrants", "right or wrong by read or not", _QUADRANTS, _quadrants(summaries)),
@@ -120,8 +120,8 @@ def _interval(name: str, ci95: tuple[float, float] | None) -> dict[str, float | 
     return {f"{name}_{end}": None if ci95 is None else ci95[place] for place, end in enumerate(_BOUNDS)}
 
 
-def _episodes(gathered: Gathered) -> Iterator[dict[str, Any]]:
-    for run in gathered.reading.runs:
+def _episodes(results: Results) -> Iterator[dict[str, Any]]:
+    for run in results.reading.runs:
         for one in run.rated:
             entry, task = one.entry, one.entry.task
             yield {
@@ -135,8 +135,8 @@ def _episodes(gathered: Gathered) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
 
 
-def _verdicts(gathered: Gathered) -> Iterator[dict[str, Any]]:
-    for run in gathered.reading.runs:
+def _verdicts(results: Results) -> Iterator[dict[str, Any]]:
+    for run in results.reading.runs:
         raters = {rater.key: rater for rater in raters_of(run.rated, [run.source])}
         for one in run.rated:
             for key, said in one.said.items():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from harness.visible import in_line
 from readback.tables.grid import Grid, Screen
-from readback.visible import in_line
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",

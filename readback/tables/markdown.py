@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from harness.visible import in_line
 from readback.tables.grid import Grid, Screen
-from readback.visible import in_line
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#|~!])")
 

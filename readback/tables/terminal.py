@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from harness.visible import in_line
 from readback.tables.grid import Grid, Screen
-from readback.visible import in_line
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -12,7 +12,7 @@ import pytest
 from jsonschema_rs import validator_for
 
 from grounding import POLICIES, REFUSAL
-from readback.grounded import GroundingDocument
+from readback.grounding import GroundingDocument
 from readback.schemas import schema
 from tests.readback.command import Ended, finished, readback, started
 from tests.support import ROOT

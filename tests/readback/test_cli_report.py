@@ -13,7 +13,7 @@ import pytest
 
 from harness.runfolder import RunFolder
 from readback.comparison.reading import source_of
-from readback.gathered import gather
+from readback.results import results_of
 from readback.tables import Column, Grid, Screen
 from readback.tables.files import write_csv
 from readback.tables.frames import Frame, frames_of
@@ -106,7 +106,7 @@ def test_latex_shows_untrusted_text_and_does_nothing_with_it() -> None:
 
 
 def frames(path: Path) -> dict[str, Frame]:
-    return {frame.name: frame for frame in frames_of(gather([source_of(RunFolder.open(path))]))}
+    return {frame.name: frame for frame in frames_of(results_of([source_of(RunFolder.open(path))]))}
 
 
 def test_frames_hold_each_number_unrounded(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 from harness.trace import Call
 from harness.verdict import Clause, Evidence
 from readback.comparison.reading import Source
-from readback.gathered import gather
 from readback.report import write_joint_report, write_report
+from readback.results import results_of
 from tests.readback.browser import Tab, browser
 from tests.readback.hand import ABOUT
 from tests.readback.raters import Rated, question
@@ -247,7 +247,7 @@ def test_a_script_that_is_not_ours_is_refused(tab: Tab, tmp_path: Path) -> None:
 def test_several_runs_stand_in_one_page(tab: Tab, tmp_path: Path) -> None:
     rated, played = judged_run(), small_run()
     sources: list[Any] = [Source(Stored(rated, rated.about), "runs/q1"), Source(Stored(played), "runs/e1")]  # type: ignore[arg-type]
-    path = write_joint_report(gather(sources), tmp_path / "report.html")
+    path = write_joint_report(results_of(sources), tmp_path / "report.html")
     tab.open(path)
     assert tab.run(COUNT) == "15 episodes"
     choose(tab, "r", "runs/e1")

@@ -11,12 +11,12 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from harness.trace import Usage
+from harness.visible import in_line, visible
 from readback.summary import Summary, summarise
 from readback.tables import Column, Grid, Screen, markdown, screen_of, show
 from readback.tables.markdown import escaped
 from readback.tables.terminal import fit
 from readback.tables.words import interval, most, p_value, percent, seconds, signed, thousands, variant_words
-from readback.visible import in_line, visible
 from tests.readback.hand import ABOUT, READ, VARIANT, WROTE, Run, task
 
 TEMPLATES = ("dose", "weight", "lab", "allergy")

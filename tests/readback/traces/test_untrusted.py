@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grounding import PAPER
-from readback.grounded import Grounder
+from readback.grounding import Grounder
 from readback.traces import Found, find_traces
 from readback.traces.chat import read_chat
 from readback.traces.trace import TraceError

@@ -14,7 +14,7 @@ from readback.summary.summarise import summary_of_ledger
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class Results:
     """Runs, their summaries in the same order, and their comparison; None where nobody is to be compared."""
 
     reading: Reading
@@ -27,7 +27,7 @@ class Gathered:
         return tuple(run.source for run in self.reading.runs)
 
 
-def gather(sources: Sequence[Source], *, known: Mapping[str, Summary] | None = None) -> Gathered:
+def results_of(sources: Sequence[Source], *, known: Mapping[str, Summary] | None = None) -> Results:
     """Read these runs and conclude. `known` are summaries that were made already, by the names of the runs.
 
     Raises `LedgerError` and `RunFolderError`.
@@ -38,7 +38,7 @@ def gather(sources: Sequence[Source], *, known: Mapping[str, Summary] | None = N
         comparison = compare_read(reading)
     except ComparisonError:
         comparison = None
-    return Gathered(reading, tuple(summaries), comparison)
+    return Results(reading, tuple(summaries), comparison)
 
 
 def _summary(run: ReadRun) -> Summary:
