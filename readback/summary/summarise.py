@@ -13,9 +13,9 @@ from harness.trace import Episode
 from harness.verdict import Verdict
 from readback.summary.comparisons import comparisons_of, validation_differences
 from readback.summary.document import EpisodeCounts, RecordName, Resampling, Summary
-from readback.summary.grounded import counterfactual_differences
 from readback.summary.ledger import Ledger, read_ledger
 from readback.summary.null import null_rates
+from readback.summary.quadrants import counterfactual_differences
 from readback.summary.rows import Key, by_row, row_of
 
 
