@@ -9,7 +9,7 @@ from readback.comparison.compare import ComparisonError, compare_read
 from readback.comparison.document import Comparison
 from readback.comparison.reading import Reading, ReadRun, Source, read_runs
 from readback.summary.document import Summary
-from readback.summary.null import null_rates_of
+from readback.summary.null import null_rates
 from readback.summary.summarise import summary_of_ledger
 
 
@@ -43,5 +43,5 @@ def results_of(sources: Sequence[Source], *, known: Mapping[str, Summary] | None
 
 def _summary(run: ReadRun) -> Summary:
     stored = run.source.stored
-    nulls = null_rates_of(stored.tasks(), stored.episodes())
+    nulls = null_rates(stored.tasks(), stored.episodes())
     return summary_of_ledger(stored.about, run.ledger, run=run.source.run, nulls=nulls)

@@ -55,7 +55,8 @@ class RepoqaSource:
         """What the agent was asked under this variant: of a counterfactual tree in its names. See `Rewords`."""
         from repoqa.suite import truth_of
 
-        return str(truth_of(task, variant)["instruction"])
+        is_renamed = variant.get("counterfactual") is not None
+        return str(truth_of(task, variant)["instruction"]) if is_renamed else task.instruction
 
     def undrawn(self, suite: Suite) -> Mapping[str, str]:
         """Nothing: a repository that is not here is said when the suite is opened."""

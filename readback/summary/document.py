@@ -52,12 +52,14 @@ class Rate(Value):
 class LensRate(Rate):
     """A lens over all episodes that it judged, whether or not their tasks require it, and the labels it gave.
 
-    `null_rate` is the rate of the same answers against other episodes' traces; only the grounding lens has one.
+    `null_rate` is the rate of the same answers against other episodes' traces, and `null_why` the reason that there is
+    none; only the grounding lens has them.
     `is_rule` says of a judge that it is a rule and no model.
     """
 
     labels: dict[str, int]
     null_rate: float | None = None
+    null_why: str | None = None
     is_rule: bool = False
 
 

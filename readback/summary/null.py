@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.runfolder import RunFolder
 from harness.task import Task
 from harness.trace import Call, Episode
 from harness.values import canonical
 
 if TYPE_CHECKING:
-    from grounding import Answered
+    from grounding import Answered, Null
 
 READS = frozenset({"read_file"})
 """The tools whose results can support an answer about a repository."""
@@ -35,14 +34,10 @@ class _Trace:
     loss: tuple[str, ...]
 
 
-def null_rates(folder: RunFolder) -> dict[Key, float | None]:
-    """The null rate of each row (agent, condition, variant as canonical JSON) of a run."""
-    return null_rates_of(folder.tasks(), folder.episodes())
+def null_rates(tasks: Iterable[Task], episodes: Iterable[Episode]) -> dict[Key, Null]:
+    """The null of each row (agent, condition, variant as canonical JSON) of these episodes, which are of one suite.
 
-
-def null_rates_of(tasks: Iterable[Task], episodes: Iterable[Episode]) -> dict[Key, float | None]:
-    """The null rates of these episodes, which are of one suite; one of an unknown task takes no part.
-
+    An episode of an unknown task takes no part.
     Of a suite whose answers are not judged by what was seen, there are none.
     """
     known = {task.id: task for task in tasks}
@@ -52,7 +47,7 @@ def null_rates_of(tasks: Iterable[Task], episodes: Iterable[Episode]) -> dict[Ke
     return _of_repositories(known, episodes) if "repoqa" in suites else {}
 
 
-def _of_repositories(known: Mapping[str, Task], episodes: Iterable[Episode]) -> dict[Key, float | None]:
+def _of_repositories(known: Mapping[str, Task], episodes: Iterable[Episode]) -> dict[Key, Null]:
     from grounding import PAPER, Answered, answer_of
 
     shared: dict[bytes, Call] = {}
@@ -70,7 +65,7 @@ def _of_repositories(known: Mapping[str, Task], episodes: Iterable[Episode]) -> 
     return _rates(_rows(known, episodes, answered), PAPER)
 
 
-def _of_charts(known: Mapping[str, Task], episodes: Iterable[Episode]) -> dict[Key, float | None]:
+def _of_charts(known: Mapping[str, Task], episodes: Iterable[Episode]) -> dict[Key, Null]:
     from ehr.verify.claims import CLINICAL, shown_by, told
     from grounding import Answered, answer_of
 
@@ -99,10 +94,10 @@ def _rows(
     return rows
 
 
-def _rates(rows: Mapping[Key, Sequence[Answered]], policy: Any) -> dict[Key, float | None]:
+def _rates(rows: Mapping[Key, Sequence[Answered]], policy: Any) -> dict[Key, Null]:
     from grounding import null_rate
 
-    return {key: null_rate(answered, policy, partners=PARTNERS).rate for key, answered in rows.items()}
+    return {key: null_rate(answered, policy, partners=PARTNERS) for key, answered in rows.items()}
 
 
 def _once(call: Call, shared: dict[bytes, Call]) -> Call:

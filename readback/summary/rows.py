@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.stats import bounds, clustered, pass_k, wilson
 from harness.trace import UNSCORED_ENDINGS
@@ -25,6 +25,9 @@ from readback.summary.document import (
 )
 from readback.summary.ledger import Entry, Said, variant_of
 from readback.summary.quadrants import quadrants_of
+
+if TYPE_CHECKING:
+    from grounding import Null
 
 FLAG_SHARE = 0.05
 """Above this share of unscored episodes a row is flagged."""
@@ -65,11 +68,11 @@ def _place(key: Key, first: Entry) -> tuple[Any, ...]:
 
 
 def row_of(
-    entries: Sequence[Entry], cluster: str, null: float | None = None, *, judges: Sequence[str] = ()
+    entries: Sequence[Entry], cluster: str, null: Null | None = None, *, judges: Sequence[str] = ()
 ) -> Row:  # fmt: skip
     """The row of these entries, which share agent, condition and variant.
 
-    `cluster` is what a cluster is called, `null` the null rate of the grounding lens, `judges` are the configurations
+    `cluster` is what a cluster is called, `null` the null of the grounding lens, `judges` are the configurations
     of all judges of the run.
     """
     first = entries[0]
@@ -145,7 +148,7 @@ def _lenses(entries: Sequence[Entry]) -> list[str]:
     return sorted(judged | required, key=lambda lens: (order.index(lens) if lens in order else len(order), lens))
 
 
-def _lens_rate(entries: Sequence[Entry], lens: str, cluster: str, null: float | None) -> LensRate:
+def _lens_rate(entries: Sequence[Entry], lens: str, cluster: str, null: Null | None) -> LensRate:
     heard = [(entry, entry.of(lens)) for entry in entries]
     outcomes: list[tuple[Entry, Outcome]] = [
         (entry, said.outcome if said else "unscored") for entry, said in heard if said or lens in entry.task.requires
@@ -163,11 +166,17 @@ def _judge_rate(entries: Sequence[Entry], judge: str, cluster: str) -> LensRate 
 
 
 def _lens(
-    outcomes: Iterable[tuple[Entry, Outcome]], heard: Sequence[Said], cluster: str, null: float | None
+    outcomes: Iterable[tuple[Entry, Outcome]], heard: Sequence[Said], cluster: str, null: Null | None
 ) -> LensRate:  # fmt: skip
     labels = _counts(label for said in heard for label in said.labels)
     is_rule = bool(heard) and all("SCRIPTED_JUDGE" in said.notes for said in heard)
-    return LensRate(**_rate_fields(outcomes, cluster), labels=labels, null_rate=null, is_rule=is_rule)
+    return LensRate(
+        **_rate_fields(outcomes, cluster),
+        labels=labels,
+        null_rate=null.rate if null else None,
+        null_why=null.why if null else None,
+        is_rule=is_rule,
+    )
 
 
 def _of_kind(entries: Sequence[Entry], kind: str, cluster: str) -> Rate | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.plain import clean
 from harness.runfolder import RunFolder
@@ -17,6 +17,9 @@ from readback.summary.ledger import Ledger, read_ledger
 from readback.summary.null import null_rates
 from readback.summary.quadrants import counterfactual_differences
 from readback.summary.rows import Key, by_row, row_of
+
+if TYPE_CHECKING:
+    from grounding import Null
 
 
 def summarise(
@@ -39,15 +42,15 @@ def summarise(
 
 def summary_of(folder: RunFolder) -> Summary:
     """The summary of a stored run."""
-    nulls = null_rates(folder)
     ledger = read_ledger(folder.tasks(), folder.episodes(), folder.verdicts())
+    nulls = null_rates(folder.tasks(), folder.episodes())
     return summary_of_ledger(folder.about, ledger, run=str(folder.path), nulls=nulls)
 
 
 def summary_of_ledger(
-    about: Mapping[str, Any], ledger: Ledger, *, run: str, nulls: Mapping[Key, float | None] | None = None
+    about: Mapping[str, Any], ledger: Ledger, *, run: str, nulls: Mapping[Key, Null] | None = None
 ) -> Summary:
-    """The summary of a run that has been read already. `nulls` are the null rates of its rows, where there are any."""
+    """The summary of a run that has been read already. `nulls` are the nulls of its rows, where there are any."""
     rows = by_row(ledger.entries.values())
     suite = str(about.get("suite", ""))
     cluster = "repository" if suite == "repoqa" else "template"

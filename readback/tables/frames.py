@@ -70,7 +70,8 @@ _RATES: dict[str, Kind] = {
     "unscored": "whole", "rate": "number", "ci95_low": "number", "ci95_high": "number", "bounds_low": "number",
     "bounds_high": "number",
     "cluster": "text", "clusters": "whole", "se_cluster": "number", "ci95_cluster_low": "number",
-    "ci95_cluster_high": "number", "null_rate": "number", "flagged": "truth", "why": "text", "why_cluster": "text",
+    "ci95_cluster_high": "number", "null_rate": "number", "null_why": "text", "flagged": "truth", "why": "text",
+    "why_cluster": "text",
 }  # fmt: skip
 _LABELS: dict[str, Kind] = {**_ROW, "label": "text", "episodes": "whole"}
 _QUADRANTS: dict[str, Kind] = {
@@ -165,7 +166,8 @@ def _rates(summaries: Sequence[Summary]) -> Iterator[dict[str, Any]]:
                     **_interval("ci95", rate.ci95), **_interval("bounds", rate.bounds), "cluster": rate.cluster,
                     "clusters": rate.clusters, "se_cluster": rate.se_cluster,
                     **_interval("ci95_cluster", rate.ci95_cluster), "null_rate": getattr(rate, "null_rate", None),
-                    "flagged": rate.flagged, "why": rate.why, "why_cluster": rate.why_cluster,
+                    "null_why": getattr(rate, "null_why", None), "flagged": rate.flagged, "why": rate.why,
+                    "why_cluster": rate.why_cluster,
                 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from harness.trace import Episode
 from readback.comparison.raters import raters_of
 from readback.comparison.reading import Rated, RaterKey, Said
 from readback.summary import read_ledger, summarise
-from readback.summary.null import null_rates_of
+from readback.summary.null import null_rates
 from readback.tables import screen_of
 from tests.ehr.verify.claim_traces import observation, search
 from tests.readback.command import readback
@@ -51,7 +51,8 @@ def test_every_episode_is_judged_and_judged_alike_from_the_folder_alone(run: Pat
     rows = {row["agent"]: row for row in ended.document["rows"]}
     oracle = rows["oracle"]["lenses"]["grounding"]
     assert (oracle["pass"], oracle["fail"], oracle["vacuous"], oracle["rate"]) == (4, 0, 2, 1.0)
-    assert oracle["null_rate"] == 0.0
+    assert (oracle["null_rate"], oracle["null_why"]) == (0.0, None)
+    assert "no answer has a trace" in rows["idle"]["lenses"]["grounding"]["null_why"]
     assert rows["idle"]["lenses"]["grounding"] | {"why": None} == rows["idle"]["lenses"]["grounding"] | {
         "pass": 0, "fail": 0, "vacuous": 6, "rate": None, "null_rate": None, "why": None,
     }  # fmt: skip
@@ -119,20 +120,20 @@ def test_the_null_is_the_same_answers_against_charts_of_other_questions() -> Non
     episodes = [
         answered(one, value, *([value] if value < 4.4 else values)) for one, value in zip(tasks, values, strict=True)
     ]
-    ((key, rate),) = null_rates_of(tasks, episodes).items()
+    ((key, null),) = null_rates(tasks, episodes).items()
     assert key[:2] == ("m", "default")
-    assert rate == pytest.approx((1 / 3 + 1 / 3 + 1 / 3 + 0) / 4)
+    assert null.rate == pytest.approx((1 / 3 + 1 / 3 + 1 / 3 + 0) / 4)
 
 
 def test_twins_ask_one_question_and_templates_do_not_mix() -> None:
     a, b = asked("lab/0001a", twin="lab/0001b"), asked("lab/0001b", twin="lab/0001a")
     other = asked("vital/0001")
     episodes = [answered(a, 4.1, 4.1, 4.2), answered(b, 4.2, 4.1, 4.2), answered(other, 4.1, 4.1)]
-    assert list(null_rates_of([a, b, other], episodes).values()) == [None]
+    (null,) = null_rates([a, b, other], episodes).values()
+    assert (null.rate, null.why) == (None, "no answer has a trace of another question beside it that scores it")
     third = asked("lab/0002")
-    assert list(null_rates_of([a, b, third], [*episodes[:2], answered(third, 9.9, 4.1)]).values()) == [
-        pytest.approx((1 + 0 + 0) / 3)
-    ]
+    (null,) = null_rates([a, b, third], [*episodes[:2], answered(third, 9.9, 4.1)]).values()
+    assert null.rate == pytest.approx((1 + 0 + 0) / 3)
 
 
 def test_prompts_are_compared_in_what_is_grounded() -> None:

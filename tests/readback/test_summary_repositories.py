@@ -14,7 +14,7 @@ from harness.task import Task
 from harness.trace import Episode
 from harness.verdict import Verdict
 from readback.summary import Summary, summarise
-from readback.summary.null import null_rates_of
+from readback.summary.null import null_rates
 from readback.tables import markdown, screen_of
 
 ORIGINAL: dict[str, Any] = {"protocol": "tools", "counterfactual": None}
@@ -217,7 +217,7 @@ def test_the_null_is_the_same_answers_against_reads_for_other_questions() -> Non
                  "ending": "finished", "answer": (f"src/f{number}.py",), "calls": tuple(calls)}
             )
         )  # fmt: skip
-    ((key, rate),) = null_rates_of(tasks, episodes).items()
+    ((key, null),) = null_rates(tasks, episodes).items()
     assert key[:2] == ("m", "default")
     # Each of the first three answers is supported by one trace of three others, the last one's by none.
-    assert rate == pytest.approx((1 / 3 + 1 / 3 + 1 / 3 + 0) / 4)
+    assert null.rate == pytest.approx((1 / 3 + 1 / 3 + 1 / 3 + 0) / 4)
