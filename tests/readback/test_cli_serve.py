@@ -53,6 +53,7 @@ def test_sessions_are_opened_and_closed_by_commands_and_kept_in_a_run(here: Path
             "session", "open", "ehr/patient-age/0001", "--server", address, "--agent", "me", "--json", cwd=here
         )
         assert opened.code == 0, opened.err
+        validator_for(schema("tasks")).validate(requests.get(f"{address}/tasks", timeout=10).json())
         told = opened.document
         validator_for(schema("session")).validate(told)
         assert requests.get(f"{told['base_url']}/Patient?_count=1", timeout=10).status_code == 200
