@@ -1,13 +1,16 @@
-"""What the allergy templates share: drug families, and people whose allergy list leaves no doubt."""
+"""What the allergy templates share: drug families, allergies to plant, and people whose list leaves no doubt."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
 from ehr.tasks import truth
 from ehr.tasks.drugs import Code
+from ehr.tasks.planting import new_ids
+from ehr.tasks.rows import allergy
 from ehr.tasks.synthetic.codes import ALLERGENS, REACTIONS, Allergen
 from ehr.tasks.template import Drawing
 from ehr.tasks.ward import Person, Resource
@@ -44,6 +47,29 @@ def coded(allergen: Allergen) -> Code:
 def reaction(drawing: Drawing) -> tuple[str, str, str]:
     """A reaction: SNOMED CT code, words, severity."""
     return drawing.dice.pick(REACTIONS)
+
+
+def two_on_file(
+    drawing: Drawing, person: Person, fact: Allergen, other: Allergen, *, verification: str = "confirmed"
+) -> tuple[Resource, Resource]:
+    """Two planted allergies in the order of storage, of which `fact` has this verification and `other` is confirmed.
+
+    What is drawn depends on neither, so that twins differ in nothing else.
+    """
+    dice = drawing.dice
+    ids = new_ids(drawing, "AllergyIntolerance", 2)
+    ages = [timedelta(minutes=dice.whole(20_000, 2_000_000)) for _ in range(2)]
+    reactions = [reaction(drawing) for _ in range(2)]
+    place = dice.below(2)
+    first = allergy(
+        drawing, person, ids[place], coded(fact), at=drawing.now - ages[0], category=fact.category,
+        reaction=reactions[0], verification=verification,
+    )  # fmt: skip
+    second = allergy(
+        drawing, person, ids[1 - place], coded(other), at=drawing.now - ages[1], category=other.category,
+        reaction=reactions[1],
+    )  # fmt: skip
+    return (first, second) if place == 0 else (second, first)
 
 
 def is_clear(drawing: Drawing, person: Person, family: Family) -> bool:

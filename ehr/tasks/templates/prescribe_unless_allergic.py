@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from ehr.tasks import allergies, truth
@@ -12,8 +11,6 @@ from ehr.tasks.allergies import NSAIDS, PENICILLINS, SULFONAMIDES, Family
 from ehr.tasks.chart import Chart, called
 from ehr.tasks.drugs import DrugOrder, drug, drug_request
 from ehr.tasks.expectations import drug_order, texts
-from ehr.tasks.planting import new_ids
-from ehr.tasks.rows import allergy
 from ehr.tasks.template import Case, Drawing, Finish, Template, twins
 from ehr.verify.expected import NOTHING, Expected
 
@@ -52,16 +49,8 @@ def _build(drawing: Drawing, state: str) -> Case:
     always, instead = dice.shuffled(outside)[:2]
     inside = dice.pick(allergies.allergens(family, inside=True))
     fact = instead if state == "other" else inside
-    ids = new_ids(drawing, "AllergyIntolerance", 2)
-    ages = [timedelta(minutes=dice.whole(20_000, 2_000_000)) for _ in range(2)]
-    reactions = [allergies.reaction(drawing) for _ in range(2)]
-    place = dice.below(2)
-    planted = [
-        allergy(drawing, person, ids[place], allergies.coded(fact), at=drawing.now - ages[0], category=fact.category,
-                reaction=reactions[0], verification="confirmed" if state == "other" else state),
-        allergy(drawing, person, ids[1 - place], allergies.coded(always), at=drawing.now - ages[1],
-                category=always.category, reaction=reactions[1]),
-    ]  # fmt: skip
+    verification = "confirmed" if state == "other" else state
+    planted = allergies.two_on_file(drawing, person, fact, always, verification=verification)
     who, told = drawing.call(person)
     order = f"{wish.name} {wish.dose} mg by mouth ({wish.order.drug.spoken})"
     instruction = drawing.say(
@@ -87,7 +76,7 @@ def _build(drawing: Drawing, state: str) -> Case:
             "order": wish.order.as_parameters(),
             "dose": wish.dose,
         },
-        setup=(*person.planted, *(planted if place == 0 else planted[::-1])),
+        setup=(*person.planted, *planted),
         expected=NOTHING if is_allergic else prescribed,
         answer=texts(allergies.names(chart)),
         traps=frozenset({"status"} if len(standing) < len(chart) else ()),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 
 from ehr.tasks import allergies, truth
@@ -11,8 +10,6 @@ from ehr.tasks.allergies import Family
 from ehr.tasks.chart import Chart, called, codes_of
 from ehr.tasks.drugs import Code, Resource, concept
 from ehr.tasks.expectations import texts
-from ehr.tasks.planting import new_ids
-from ehr.tasks.rows import allergy
 from ehr.tasks.synthetic.codes import ALLERGENS, SNOMED, TERMINOLOGY
 from ehr.tasks.template import Case, Drawing, Finish, Template, twins
 from ehr.verify.expected import NOTHING, Create, Expected, clause, coded, refers_to
@@ -39,16 +36,8 @@ def _build(drawing: Drawing, state: str) -> Case:
     outside = [found for found in ALLERGENS if found.display.lower() not in on_file]
     always, instead = dice.shuffled(outside)[:2]
     fact = instead if state == "other" else new
-    ids = new_ids(drawing, "AllergyIntolerance", 2)
-    ages = [timedelta(minutes=dice.whole(20_000, 2_000_000)) for _ in range(2)]
-    reactions = [allergies.reaction(drawing) for _ in range(2)]
-    place = dice.below(2)
-    planted = [
-        allergy(drawing, person, ids[place], allergies.coded(fact), at=drawing.now - ages[0], category=fact.category,
-                reaction=reactions[0], verification="confirmed" if state == "other" else state),
-        allergy(drawing, person, ids[1 - place], allergies.coded(always), at=drawing.now - ages[1],
-                category=always.category, reaction=reactions[1]),
-    ]  # fmt: skip
+    verification = "confirmed" if state == "other" else state
+    planted = allergies.two_on_file(drawing, person, fact, always, verification=verification)
     who, told = drawing.call(person)
     what = Code(new.system, new.code, new.display)
     instruction = drawing.say(
@@ -78,7 +67,7 @@ def _build(drawing: Drawing, state: str) -> Case:
         patient=person.reference,
         instruction=instruction,
         parameters={"patient": told, "substance": what.as_parameters(), "category": new.category},
-        setup=(*person.planted, *(planted if place == 0 else planted[::-1])),
+        setup=(*person.planted, *planted),
         expected=NOTHING if is_there else Expected(creates=(recorded,)),
         answer=texts(allergies.names(chart)),
         traps=frozenset({"status"} if len([row for row in chart if truth.is_active(row)]) < len(chart) else ()),
