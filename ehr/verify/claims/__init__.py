@@ -9,7 +9,7 @@ Rules for counting (each module has its own in full):
   in the JSON (`support`, `equal`).
 - A **derived** number is supported only over one homogeneous series, by a rule that words name (`series`).
 - A **call** counts if it succeeded and is no write; errors, links, echoes, and what the agent wrote itself show
-  nothing. A retry counts for itself; a row that is shown twice is one row (`readings`, `evidence`).
+  nothing. A retry counts for itself; a row that is shown twice is one row (`showing`, `evidence`).
 - Outcomes are those of `grounding.predicate`: an answer without a claim is vacuous, a claim without support fails, and
   where evidence may be missing it is unscored.
 
@@ -21,7 +21,7 @@ Where a rule lives, in the order in which an answer is judged:
 | what was the agent told? | `asked` |
 | which numbers are claims? | `claim`; `kinds` (which kind), `spared` (limits, denials, acts), `beside` |
 | a value of what? | `concepts` (the table), `binding` (which name a number goes with) |
-| what did the calls show? | `evidence` (which calls, whose), `readings`, `reading`, `drugs`, `names`, `fhir` |
+| what did the calls show? | `evidence` (which calls, whose), `showing`, `reading`, `drugs`, `names`, `fhir` |
 | is it supported? | `support`; `equal` (the same number), `series` (derived ones) |
 | under which name and digest? | `policy` |
 """

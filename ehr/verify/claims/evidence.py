@@ -14,7 +14,7 @@ from ehr.verify.claims.asked import Asked
 from ehr.verify.claims.concepts import DOSE, phrases
 from ehr.verify.claims.fhir import local, reference_of, resources_in
 from ehr.verify.claims.reading import Person, Reading
-from ehr.verify.claims.readings import Hidden, Showing, show
+from ehr.verify.claims.showing import Hidden, Showing, show
 from ehr.verify.claims.words import Phrase, Vocabulary
 from grounding.claims import Trace
 from grounding.loss import lost_evidence
