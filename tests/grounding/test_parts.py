@@ -108,6 +108,12 @@ def asked(text: str, name: str, *, first_line: int | None) -> list[Definition]:
     return list(Code(text, PYTHON, first_line, Cache()).defined(folded(name), None, assigned=True))
 
 
+def test_classes_and_functions_of_just_the_name_come_first() -> None:
+    text = "find = 1\ndef find_all(): ...\ndef find(): ...\nclass Find: ...\n"
+    found = [(each.name, each.kind) for each in asked(text, "find", first_line=1)]
+    assert found == [("find", "function"), ("Find", "class"), ("find", "variable"), ("find_all", "function")]
+
+
 def order(key: str) -> Callable[[Definition], tuple[bool, str, int]]:
     """Classes and functions of just this name, then by name and place."""
 

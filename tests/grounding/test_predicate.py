@@ -63,6 +63,12 @@ def test_what_certainly_fails_fails_beside_what_is_uncertain() -> None:
     assert judged("pool_size and OtherThing", part).outcome == "fail"
 
 
+def test_only_a_name_alone_may_be_the_beginning_of_what_is_uncertain() -> None:
+    part = read("a.py", "    pool_size = 1\n")
+    assert judged("pool_siz", part).outcome == judged("pool_size()", part).outcome == "unscored"
+    assert judged("pool_siz()", part).outcome == "fail"
+
+
 def test_an_answer_that_is_too_long_is_unscored() -> None:
     said = judged("a.py " * (LONGEST // 5 + 1), FILE)
     assert said.outcome == "unscored"

@@ -141,12 +141,14 @@ _ALONE = frozenset(name for name in SPELLINGS if len(name) > 1 and name not in (
 
 
 def is_given(number: Number, units: Sequence[str], told: Number) -> bool:
-    """Whether a number of an answer, in these units, is one that was told: the same value in the same unit, or both
-    bare; in another unit after conversion, rounded as it is written."""
-    if told.second != number.second and not (number.second is None and number.value == told.second):
+    """Whether a number of an answer, in these units, is one that was told (of a pair, either): the same value in the
+    same unit, or both bare; in another unit after conversion, rounded as it is written."""
+    if told.second == number.second:
+        value = told.value
+    elif number.second is None and number.value in (told.value, told.second):
+        value = number.value
+    else:
         return False
-    value = told.second if number.second is None and told.second == number.value else told.value
-    assert value is not None, "a pair has both"
     if not units or not told.units:
         return not units and not told.units and number.value == value and told.kind != "duration"
     for source in told.units:

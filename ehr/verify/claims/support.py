@@ -80,8 +80,8 @@ def _direct(claim: ClinicalClaim, readings: Sequence[Reading]) -> Iterator[Suppo
             how = (
                 None if value is None else same(claim.value, claim.places, value, converted=is_by_factor(reading, unit))
             )
-            if how is None and unit is not None and value is not None and value != reading.value:
-                how = "converted" if same(claim.value, claim.places, value) else None
+            if how is not None and value != reading.value:
+                how = "converted"  # a scale too (37 Cel, 98.6 [degF]), though that is by no factor
             if how is not None:
                 yield _support(reading, None if how == "same" else how)
                 break

@@ -147,6 +147,8 @@ def test_ranges_and_lists_are_a_claim_for_each_number() -> None:
     assert [(claim.text, claim.units) for claim in listed] == [
         ("4.1", ("mmol/L",)), ("4.3", ("mmol/L",)), ("4.0 mmol/L", ("mmol/L",)),
     ]  # fmt: skip
+    other = claims("INR 2.4 and potassium 4.1 mmol/L")  # no list: another measure stands between
+    assert [(claim.text, claim.units) for claim in other] == [("2.4", ()), ("4.1 mmol/L", ("mmol/L",))]
 
 
 def test_a_range_that_a_stated_value_lies_in_is_a_limit() -> None:
@@ -162,8 +164,9 @@ def test_a_unit_in_brackets_before_the_number() -> None:
     for answer in ("Potassium (mmol/L): 4.1", "Potassium [mmol/L] = 4.1", "Potassium (mmol/L) was 4.1"):
         (claim,) = claims(answer)
         assert (claim.text, claim.units) == ("4.1", ("mmol/L",))
-    (claim,) = claims("Potassium (latest): 4.1")
-    assert claim.units == ()
+    for answer in ("Potassium (latest): 4.1", "Beside potassium (mmol/L) the INR: 2.4"):
+        (claim,) = claims(answer)
+        assert claim.units == (), answer
 
 
 def test_a_blood_pressure_is_one_claim() -> None:
@@ -233,6 +236,9 @@ def test_what_is_given_is_no_claim() -> None:
         ("pressure", "149/92")
     ]
     assert found("BP 149/92 mmHg", asked) == []
+    assert found("systolic 149 mmHg, diastolic 92 mmHg", asked) == []
+    assert found("systolic 92 mmHg, 148 mmHg", asked) == [("value", "148 mmHg")]
+    assert found("BP 149/91 mmHg, 92/149 mmHg", asked) == [("pressure", "149/91 mmHg"), ("pressure", "92/149 mmHg")]
     assert found("She is 32 years old", asked) == []
     assert found("She is 48 years old", "In the last 48 hours?") == [("age", "48 years")]
     assert found("weight 179.9 lb, 181 lb", asked) == [("value", "181 lb")]

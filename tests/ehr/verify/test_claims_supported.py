@@ -55,6 +55,7 @@ def test_one_observation_of_the_measure_supports_a_value() -> None:
         "Potassium [Moles/volume] in Serum or Plasma: 4.1 mmol/L",
         "Potassium: 4.1 and 3.8 mmol/L",
         "Results of the potassium:\n- 4.1 mmol/L\n- 3.8 mmol/L",
+        "Results of the potassium:\n- The sodium sample, taken again, came back at 140 mmol/L",
         "potassium 4.1 meq/L",
         "Her blood glucose came back at 151 mg/dL.",
         "weight 81.62 kg",
@@ -94,6 +95,8 @@ def test_what_fails_says_why() -> None:
     assert only("potassium 4.2", LAB).why == "none of the 2 values shown of what is named is equal"
     assert only("potassium 4.2").why == "no tool result shows a value"
     assert only("INR 4.1", LAB).why == "no tool result shows a value of what is named"
+    nameless = only("9.9 mmol/L", LAB, asked="Tell me about her.")
+    assert nameless.why == "no value of such a unit in any tool result is equal, and what was measured is not said"
     assert only("Potassium 3.8 on 2026-01-14", LAB).why == "the value that is equal was taken at another time"
 
 
@@ -139,6 +142,8 @@ def test_more_decimals_than_shown_are_no_other_value() -> None:
 def test_conversion() -> None:
     molar = search(observation("magnesium-molar", 0.9), observation("temperature", 100.4, unit="[degF]"))
     assert only("magnesium 2.19 mg/dL", molar).support[0].rule == "converted"
+    assert only("temperature 38 °C", molar).support[0].rule == "converted"
+    assert only("temperature 100.4 °F", molar).support[0].rule is None
     assert outcome("magnesium 2.18745 mg/dL", molar) == "pass"
     assert outcome("magnesium 2.3 mg/dL", molar) == outcome("magnesium 0.9 mg/dL", molar) == "fail"
     assert outcome("temperature 38.0 °C", molar) == outcome("temperature 38 °C", molar) == "pass"
@@ -286,6 +291,9 @@ def test_a_pressure_is_of_one_measurement() -> None:
     assert outcome("BP 140/90", both) == "pass"
     assert outcome("BP 122/90", both) == outcome("BP 140/81 mmHg", both) == outcome("BP 81/122", both) == "fail"
     assert outcome("BP 140/90 on 2026-01-14", both) == "fail"
+    beside = search(pressure(120, 70), observation("heart rate", 80))
+    assert outcome("BP 120/70", beside) == "pass"
+    assert outcome("BP 120/80", beside) == "fail", "80 is the heart rate"
     separate = search(
         {**observation("heart rate", 122, unit="mm[Hg]"), "code": {"coding": [{"code": "8480-6"}]}, "id": "s"},
         {**observation("heart rate", 81, unit="mm[Hg]"), "code": {"coding": [{"code": "8462-4"}]}, "id": "d"},
