@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 MARGIN = 2.0
 """Seconds before its beginning from which the history is read."""
 
+_TIMEOUT = 60.0
+"""Seconds for a whole answer: a live server may take its time."""
 _BEGINNING = "1970-01-01T00:00:00Z"
 _PAGE = 200
 _NOT_FORWARDED = frozenset({"content-length", "host", "connection"})
@@ -48,12 +50,12 @@ class RemoteError(Exception):
 
 
 class Remote:
-    """A live server as a backend (see `ehr.backends.Backend`). `timeout` bounds each request, in seconds."""
+    """A live server as a backend (see `ehr.backends.Backend`)."""
 
     repeatable = False
 
-    def __init__(self, base: str, *, timeout: float = 60.0) -> None:
-        self.base, self.timeout = base.rstrip("/"), timeout
+    def __init__(self, base: str) -> None:
+        self.base = base.rstrip("/")
         self._turn = threading.Lock()
         self._left: RemoteFork | None = None
 
@@ -78,7 +80,7 @@ class Remote:
         while self._left is not None:
             self._left.close()  # lets the turn go, whatever comes of it
             self._turn.acquire()
-        return RemoteFork(self.base, task.setup, timeout=self.timeout, closed=self._ended)
+        return RemoteFork(self.base, task.setup, closed=self._ended)
 
     def _ended(self, left: RemoteFork | None) -> None:
         """An episode is over; `left` is the one that could not be undone."""
@@ -110,13 +112,12 @@ class RemoteFork:
         base: str,
         setup: Sequence[Mapping[str, Any]] = (),
         *,
-        timeout: float = 60.0,
         closed: Callable[[RemoteFork | None], None] = lambda left: None,
     ) -> None:
         self.base = base
         self.requests: list[Exchange] = []
         self.foreign: tuple[str, ...] = ()
-        self._client = FhirClient(base, timeout=timeout)
+        self._client = FhirClient(base, timeout=_TIMEOUT)
         self._closed = closed
         self._start = frozenset[Version]()
         try:

@@ -92,9 +92,9 @@ def _ended_by_signals() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def record_app(record: Record, address: str, *, validation: str = "hapi") -> Starlette:
+def record_app(record: Record, address: str) -> Starlette:
     """One fork of the record under `/fhir`. What is written lives in memory, and is gone when the server ends."""
-    fork = record.fork(validation=validation, base=f"{address}/fhir")
+    fork = record.fork(base=f"{address}/fhir")
 
     def handle(request: Request) -> Response:
         response = fork.handle(request)

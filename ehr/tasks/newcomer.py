@@ -49,7 +49,7 @@ def _made(ward: Ward, dice: Draw, pattern: Person, given: str, family: str, born
         patient.pop(link, None)
     patient["id"] = ward.shape("Patient").several(1, dice, lambda id: ward.is_taken("Patient", id))[0]
     patient["birthDate"] = born
-    patient["name"] = [_named(name, pattern, given, family) for name in patient["name"][:1]]
+    patient["name"] = [_named(name, given, family) for name in patient["name"][:1]]
     for identifier in patient.get("identifier", ()):
         identifier["value"] = scrambled(str(identifier.get("value", "")), dice)
     for contact in patient.get("telecom", ()):
@@ -61,7 +61,7 @@ def _made(ward: Ward, dice: Draw, pattern: Person, given: str, family: str, born
     return replace(person, planted=(patient, *_encounter(ward, dice, person)))
 
 
-def _named(name: Resource, pattern: Person, given: str, family: str) -> Resource:
+def _named(name: Resource, given: str, family: str) -> Resource:
     told = {**name, "given": [given], "family": family}
     if "text" in name:
         told["text"] = f"{given} {family}"

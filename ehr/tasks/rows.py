@@ -76,9 +76,9 @@ def problem(
 
 def allergy(
     drawing: Drawing, person: Person, id: str, what: Code, *, at: datetime, category: str = "medication",
-    reaction: tuple[str, str, str] | None = None, clinical: str = "active", verification: str = "confirmed",
+    reaction: tuple[str, str, str] | None = None, verification: str = "confirmed",
 ) -> Resource:  # fmt: skip
-    """An allergy: to what, with which reaction (SNOMED CT code, words, severity), present and confirmed or not."""
+    """An active allergy: to what, with which reaction (SNOMED CT code, words, severity), confirmed or not."""
     skeleton: Resource = {"type": "allergy", "patient": {"reference": person.reference}}
 
     def suits(row: Resource) -> bool:
@@ -87,7 +87,7 @@ def allergy(
     made = made_like(drawing, person, "AllergyIntolerance", id, skeleton, at, ((category, bool(reaction)), suits))
     made.pop("note", None)
     made |= {"category": [category], "code": coded(what)}
-    made |= _statuses("allergyintolerance-clinical", "allergyintolerance-verification", clinical, verification)
+    made |= _statuses("allergyintolerance-clinical", "allergyintolerance-verification", "active", verification)
     if reaction:
         code, words, severity = reaction
         manifestation = coded(Code(SNOMED, code, words))

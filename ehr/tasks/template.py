@@ -24,6 +24,9 @@ from harness.task import Kind
 if TYPE_CHECKING:
     from ehr.tasks.chart import Chart
 
+ADULT = (18, 110)
+"""The ages, in years, of people who are taken from the record."""
+
 _NOBODY = "nobody of {number} people aged {ages[0]} to {ages[1]} has what it needs"
 
 
@@ -132,20 +135,19 @@ class Drawing:
         fits: Callable[[Person], bool] | None = None,
         *,
         namesake: bool = False,
-        ages: tuple[int, int] = (18, 110),
         everyone: bool = False,
     ) -> Person:
-        """Somebody of the record whom this template has not used, of these ages, and who `fits`.
+        """Somebody of the record whom this template has not used, of `ADULT` age, and who `fits`.
 
         With `namesake`, somebody new with the name of such a person, and another birth date. Where nobody fits,
         somebody new. With `everyone`, nobody new in that case: raises `CannotDrawError`.
         """
-        people = [p for p in self._somebody() if ages[0] <= age(p.birth_date, self.today) <= ages[1]]
+        people = [p for p in self._somebody() if ADULT[0] <= age(p.birth_date, self.today) <= ADULT[1]]
         if namesake:
             order = self.dice.shuffled([person for person in people if self.ward.has_own_name(person)])
             double = next((person for person in order if fits is None or fits(person)), None)
             if double is None and everyone:
-                raise CannotDrawError(_NOBODY.format(number=len(people), ages=ages))
+                raise CannotDrawError(_NOBODY.format(number=len(people), ages=ADULT))
             return namesake_of(double or (order or self._somebody())[0], self.ward, self.dice)
         order = self.dice.shuffled(people)
         order = [p for p in order if p.id not in self.used] + [p for p in order if p.id in self.used]
@@ -154,15 +156,15 @@ class Drawing:
                 self.used.add(person.id)
                 return person
         if everyone:
-            raise CannotDrawError(_NOBODY.format(number=len(people), ages=ages))
-        return newcomer(self.ward, self.dice, self._somebody(), born=self._birth(ages))
+            raise CannotDrawError(_NOBODY.format(number=len(people), ages=ADULT))
+        return newcomer(self.ward, self.dice, self._somebody(), born=self._birth())
 
     def somebody_born(self, birth_date: str) -> Person:
         """Somebody new, born on that day."""
         return newcomer(self.ward, self.dice, self._somebody(), born=birth_date)
 
-    def _birth(self, ages: tuple[int, int]) -> str:
-        return birth_of(self.ward, self.dice, self.dice.whole(max(ages[0], 21), min(ages[1], 88)))
+    def _birth(self) -> str:
+        return birth_of(self.ward, self.dice, self.dice.whole(21, 88))
 
     def namesake_traps(self, person: Person) -> frozenset[str]:
         """The trap that somebody's double is, where a search by name lists the double first."""

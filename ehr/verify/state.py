@@ -83,7 +83,7 @@ def _judge_alternative(
         clauses.append(claimed)
         labels |= {claimed.label} if claimed.label else set()
     for left in matched.open:
-        clause = _missing(left, len(matched.met), written, episode.claim)
+        clause = _missing(left, len(matched.met), episode.claim)
         if lost and clause.label == "PARTIAL":
             continue
         clauses.append(clause)
@@ -98,7 +98,7 @@ def _judge_alternative(
     return _Judged(matched, by_severity(labels), tuple(clauses), notes)
 
 
-def _missing(left: Open, pairs: int, written: Sequence[Write], claim: Claim | None) -> Clause:
+def _missing(left: Open, pairs: int, claim: Claim | None) -> Clause:
     """Rule 6: what an expectation without a pair is called."""
     label = "PARTIAL" if pairs else "PHANTOM_SUCCESS" if claim == "done" else "MISSING_WRITE"
     wanted = f"{left.type}/{left.id} {left.verb}d" if left.id else f"{left.type} {left.verb}d"

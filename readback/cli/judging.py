@@ -103,7 +103,7 @@ def judge(
             folder, judges, key=fence_key(options.cache), wanted=wanted, instruction=instruction_of, warn=warn
         )
         if not judging.chosen:
-            raise Mistake(_nothing_to_judge(run, judging, wanted))
+            raise Mistake(_nothing_to_judge(run, judging))
         plan = _planned(run, judging)
         if dry_run:
             if as_json:
@@ -240,7 +240,7 @@ def _share(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f} %"
 
 
-def _nothing_to_judge(run: Path, judging: Judging, wanted: object) -> str:
+def _nothing_to_judge(run: Path, judging: Judging) -> str:
     if not judging.order:
         return f"{str(run)!r} holds no episode yet; go on with it by: readback resume {run}"
     if judging.unfinished == len(judging.order):

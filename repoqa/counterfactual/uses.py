@@ -86,7 +86,7 @@ def read_uses(tree: ast.Module, path: str, repository: Tree, uses: Uses, *, foll
     bindings = bindings_of(tree, path, repository)
     outside = {name for name, binding in bindings.items() if binding.module is None}
     nodes = list(ast.walk(tree))
-    _imports(nodes, path, repository, uses)
+    _imports(nodes, repository, uses)
     if follow:
         foreign = {name for name, binding in bindings.items() if binding.foreign}
         _follow(nodes, foreign)
@@ -154,7 +154,7 @@ def module_at(node: ast.expr, bindings: Mapping[str, Binding], repository: Tree)
     return module
 
 
-def _imports(nodes: list[ast.AST], path: str, repository: Tree, uses: Uses) -> None:
+def _imports(nodes: list[ast.AST], repository: Tree, uses: Uses) -> None:
     for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:

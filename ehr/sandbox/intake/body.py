@@ -43,7 +43,7 @@ def mend(tree: Tree, type: str | None, *, strict: bool = False) -> Tree:
         raise not_parsed("HAPI-1838: Invalid JSON content detected, missing required element: 'resourceType'")
     if type is not None and found != type:
         raise not_parsed(f'HAPI-1814: Incorrect resource type found, expected "{type}" but found "{_shown(found)}"')
-    return _Reader(strict).resource(tree, top=True)
+    return _Reader(strict).resource(tree)
 
 
 def _shown(value: Any) -> str:
@@ -65,13 +65,12 @@ def _places(type: str) -> Mapping[str, _Place]:
 
 
 class _Reader:
-    """Reads one body. `contained` collects what is found inside contained resources, which HAPI moves up."""
+    """Reads one body; where it is `strict`, what HAPI drops is refused."""
 
     def __init__(self, strict: bool) -> None:
         self.strict = strict
-        self.nested: list[Tree] = []
 
-    def resource(self, tree: Tree, *, top: bool = False, depth: int = 0) -> Tree:
+    def resource(self, tree: Tree, depth: int = 0) -> Tree:
         type = tree.get("resourceType")
         if not isinstance(type, str):
             raise not_parsed(
@@ -83,10 +82,10 @@ class _Reader:
         read.pop("_id", None)
         result = {"resourceType": type} | read
         if "contained" in result:
-            self.settle_contained(result, top)
+            self.settle_contained(result)
         return result
 
-    def settle_contained(self, resource: Tree, top: bool) -> None:
+    def settle_contained(self, resource: Tree) -> None:
         """Give contained resources their ids, and move those inside contained ones up."""
         listed: list[Tree] = []
         for position, item in enumerate(resource["contained"]):
@@ -193,7 +192,7 @@ class _Reader:
         if not isinstance(item, dict):
             return {}
         if place.field.type == "Resource":
-            return self.resource(item, depth=depth + 1)
+            return self.resource(item, depth + 1)
         return self.element(item, place.field.type, depth + 1)
 
     def primitive(self, name: str, place: _Place, item: Any) -> Any:

@@ -49,7 +49,7 @@ def problems(tree: Tree) -> list[Problem]:
     inside = {item.get("id") for item in _listed(tree.get("contained")) if isinstance(item, dict)}
     found += [
         Problem(path, f"The reference {text!r} names no contained resource", "not-found", holder)
-        for holder, path, text in _fragments(tree, type)
+        for holder, path, text in _fragments(tree)
         if text != "#" and text[1:] not in inside
     ]
     return found
@@ -180,7 +180,7 @@ def _shown(value: Any) -> str:
     return text if len(text) < 100 else text[:100] + "…"
 
 
-def _fragments(tree: Tree, type: str) -> Iterator[tuple[Tree, str, str]]:
+def _fragments(tree: Tree) -> Iterator[tuple[Tree, str, str]]:
     for link in links(tree):
         if link.text.startswith("#"):
             yield link.holder, link.path, link.text

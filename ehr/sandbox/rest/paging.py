@@ -57,10 +57,10 @@ class Pages:
         return self._kept[id]
 
 
-def count_of(value: str | None, default: int = DEFAULT_COUNT) -> int:
+def count_of(value: str | None) -> int:
     """`_count` as a number; a negative one is kept. Raises `RefusedError` (HAPI-0375)."""
     if value is None or value == "":
-        return default
+        return DEFAULT_COUNT
     text = value.strip()
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 10 or abs(int(text)) > _MOST:

@@ -157,7 +157,7 @@ def _among(values: IntArray, rows: IntArray) -> np.ndarray[tuple[int], np.dtype[
 # ---- backward
 
 
-def reversed_chain(overlay: Overlay, type: str, name: str, value: str, search: Search) -> Criterion:
+def reversed_chain(overlay: Overlay, name: str, value: str, search: Search) -> Criterion:
     """The criterion of `_has:Source:reference:parameter=value`; `name` is what stands left of the equals sign."""
     parts = name.split(":", 3)
     if len(parts) < 4:

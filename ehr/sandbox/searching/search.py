@@ -113,7 +113,7 @@ def _criterion(overlay: Overlay, type: str, name: str, value: str) -> Criterion 
 
     if name.startswith("_"):
         if name.partition(":")[0] == "_has":
-            return reversed_chain(overlay, type, name, value, further)
+            return reversed_chain(overlay, name, value, further)
         code = name.partition(":")[0]
         if code not in COMMON:
             return _special(overlay, type, code, name.partition(":")[2], value)

@@ -102,7 +102,7 @@ class Chart:
             ]
         return self.rows.add("AllergyIntolerance", recorded, content)
 
-    def smoking(self, at: int, place: str, habit: int) -> str:
+    def smoking(self, at: int, habit: int) -> str:
         """Whether the patient smokes, as told."""
         code, display, name = codes.SMOKING
         content: Json = {

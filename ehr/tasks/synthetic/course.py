@@ -155,7 +155,7 @@ class Course:
         if age >= 18:
             self._due_panels(at, place, encounter, shifts, age)
         if age >= 13 and draw.chance(0.25):
-            self.chart.smoking(at, place, 0 if age < 18 else int(self.person.mrn) % 3)
+            self.chart.smoking(at, 0 if age < 18 else int(self.person.mrn) % 3)
 
     def _clinic_illness(self, age: int) -> Illness:
         able = [illness for illness in CLINIC_ILLNESSES if illness.ages[0] <= age <= illness.ages[1]]

@@ -30,10 +30,10 @@ PATIENTS, DECOYS = 100, 595
 COUNTS = {"Observation": 563_426, "Procedure": 124_969, "Condition": 74_821, "MedicationRequest": 21_991}
 
 
-def dense(*, seed: int, clock: str = CLOCK) -> Iterator[bytes]:
+def dense(*, seed: int) -> Iterator[bytes]:
     """The resources, patient by patient; the counts are exact for every seed."""
-    now = minutes(clock)
-    today = date.fromisoformat(clock[:10])
+    now = minutes(CLOCK)
+    today = date.fromisoformat(CLOCK[:10])
     ids, meta = Ids("dense", seed), Meta(now - 30, now)
     shares = {name: _shares(Draw("shares", name, seed), count) for name, count in COUNTS.items()}
     for position, person in enumerate(people(PATIENTS + DECOYS, seed, today, alive=True)):
