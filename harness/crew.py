@@ -252,4 +252,5 @@ def judged(judge: Judge, tasks: Mapping[str, Task], episode: Episode) -> tuple[l
     except Exception as exception:
         place = traceback.extract_tb(exception.__traceback__)[-1]
         where = f"{Path(place.filename).name}, line {place.lineno}"
-        return [], [f"task {episode.task!r}, agent {episode.agent!r}: the judge failed with {exception!r} ({where})"]
+        said = " ".join(repr(exception).split())  # some have several lines, and this is one sentence
+        return [], [f"task {episode.task!r}, agent {episode.agent!r}: the judge failed with {said} ({where})"]

@@ -5,6 +5,7 @@ Readers keep the places of lines in memory, not the lines, so a file of any size
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,6 +18,9 @@ from pydantic_core import from_json
 Key = tuple[str, ...]
 KeyOf = Callable[[bytes], Key]
 """Gives the key of a line, or raises `ValueError`, `KeyError` or `TypeError` where it has none."""
+
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+"""The numbers of errors that say a disk is full."""
 
 _BLOCK = 1 << 16
 

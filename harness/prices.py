@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError, model_validator
 
-from harness.values import Value
+from harness.values import Value, first_wrong
 
 VARIABLE = "READBACK_PRICES"
 """The environment variable that names the user's own file."""
@@ -121,7 +121,9 @@ def _rows(path: Path) -> tuple[Price, ...]:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise PricesError(f"the prices in {str(path)!r} cannot be read: {problem.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+    except UnicodeDecodeError:
+        raise PricesError(f"the prices in {str(path)!r} are no UTF-8 text; save them as such") from None
+    except tomllib.TOMLDecodeError as problem:
         raise PricesError(f"the prices in {str(path)!r} are no TOML: {problem}") from None
     if list(table) not in ([], ["price"]) or not isinstance(table.get("price", []), list):
         raise PricesError(f"the prices in {str(path)!r} must be [[price]] rows, and it has {', '.join(table)}")
@@ -130,7 +132,6 @@ def _rows(path: Path) -> tuple[Price, ...]:
         try:
             rows.append(Price.model_validate(row))
         except ValidationError as problem:
-            first = problem.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "it"
-            raise PricesError(f"price {number} in {str(path)!r} is wrong: {where}: {first['msg']}") from None
+            wrong = first_wrong(problem, "it")
+            raise PricesError(f"price {number} in {str(path)!r} is wrong: {wrong}") from None
     return tuple(rows)

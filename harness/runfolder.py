@@ -17,7 +17,6 @@ Promises:
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import json
 import os
@@ -31,16 +30,15 @@ from typing import IO, Any, Self, TypeVar
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from harness.lines import BrokenLineError, Key, LineFile, Place, parts_of, write_whole
+from harness.lines import NO_ROOM, BrokenLineError, Key, LineFile, Place, parts_of, write_whole
 from harness.task import Task
 from harness.trace import UNSCORED_ENDINGS, Episode
-from harness.values import Value
+from harness.values import Value, first_wrong
 from harness.verdict import Verdict
 
 FORMAT = "readback.run/1"
 
 _RUN, _TASKS, _EPISODES, _VERDICTS, _LOCK = "run.json", "tasks.jsonl", "episodes.jsonl", "verdicts.jsonl", ".lock"
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 Warn = Callable[[str], None]
 V = TypeVar("V", bound=Value)
@@ -268,10 +266,8 @@ def _value(kind: type[V], line: bytes, path: Path) -> V:
     try:
         return kind.read(line)
     except ValidationError as problem:
-        first = problem.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the line"
         raise RunFolderError(
-            f"{str(path)!r} holds a line that is no {kind.__name__} of this version ({where}: {first['msg']}):"
+            f"{str(path)!r} holds a line that is no {kind.__name__} of this version ({first_wrong(problem)}):"
             f" {line[:100].decode(errors='replace')!r}; read it with the version that wrote it, or remove that line"
         ) from None
 
@@ -298,7 +294,7 @@ def _read_about(path: Path) -> dict[str, Any]:
     try:
         about = json.loads(text)
         version = about["format"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise RunFolderError(f"{str(path / _RUN)!r} does not describe a run: it must be JSON with a format") from None
     if version != FORMAT:
         raise RunFolderError(
@@ -347,7 +343,7 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
 
 
 def _next_step(path: Path, deed: str, number: int | None) -> str:
-    remedy = "make room" if number in _NO_ROOM else "mend that"
+    remedy = "make room" if number in NO_ROOM else "mend that"
     if deed == "written":
         return f"; all that was stored before is kept: {remedy}, then go on with: readback resume {_word(path)}"
     return f"; {remedy}, or name another folder with --out" if deed == "made" else ""

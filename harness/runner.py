@@ -45,13 +45,15 @@ class Progress:
 class Report:
     """What one invocation did. `problems` are sentences for the user; `left` counts planned episodes not stored.
 
-    `unscored` counts episodes that nobody can judge: by how they ended, or because their self-check failed.
+    `unscored` counts episodes that nobody can judge: by how they ended, or because their self-check failed. `unjudged`
+    counts those on which a judge failed when they were to be judged again.
     """
 
     planned: int
     stored_before: int = 0
     played: int = 0
     judged_again: int = 0
+    unjudged: int = 0
     left: int = 0
     unscored: int = 0
     interrupted: bool = False
@@ -137,15 +139,16 @@ def score(folder: RunFolder, judge: Judge, *, progress: Callable[[int], None] = 
         verdicts, problems = judged(judge, tasks, episode)
         waiting.extend(verdicts)
         report.note(*problems)
-        report.judged_again += 1
+        report.judged_again += not problems
+        report.unjudged += bool(problems)
         report.unscored += not episode.sound
         if len(waiting) >= BATCH:
             folder.store_verdicts(waiting)
             waiting.clear()
-            progress(report.judged_again)
+            progress(report.judged_again + report.unjudged)
     folder.store_verdicts(waiting)
     folder.arrange(order)
-    progress(report.judged_again)
+    progress(report.judged_again + report.unjudged)
     return report
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from decimal import Decimal
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+_SHOWN = 60
+"""Characters of a wrong value at most."""
 
 
 class Value(BaseModel):
@@ -39,6 +43,21 @@ def digest(value: Any) -> str:
     """`sha256:` and the hexadecimal SHA-256 of `canonical(value)`; of the bytes themselves where bytes are given."""
     data = value if isinstance(value, bytes) else canonical(value)
     return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def first_wrong(problem: ValidationError, whole: str = "the line") -> str:
+    """What is wrong first in a document of JSON, and its value: `usage.calls: Input should be ..., and is 'x'`.
+
+    `whole` is what it is called where it is wrong as a whole.
+    """
+    first = problem.errors(include_url=False)[0]
+    where = ".".join(map(str, first["loc"])) or whole
+    said = re.sub(r"^Value error, | or instance of \w+$", "", first["msg"])
+    said = said.replace("a valid dictionary", "an object").replace("a valid tuple", "a valid array")
+    if first["type"] in ("missing", "json_invalid", "value_error"):  # there is none, or a rule of ours has named it
+        return f"{where}: {said}"
+    value = repr(first["input"])
+    return f"{where}: {said}, and is {value if len(value) <= _SHOWN else value[:_SHOWN] + '...'}"
 
 
 def _plain(value: Any) -> Any:

@@ -19,8 +19,8 @@ from typing import TypeVar
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from harness.lines import BrokenLineError, Key, KeyOf, LineFile, Place, parts_of
-from harness.values import Value
+from harness.lines import NO_ROOM, BrokenLineError, Key, KeyOf, LineFile, Place, parts_of
+from harness.values import Value, first_wrong
 from judges.sheet import Sheet
 from judges.vote import JudgeSetting, Vote
 
@@ -151,10 +151,8 @@ def _value(kind: type[V], line: bytes, path: Path) -> V:
     try:
         return kind.read(line)
     except ValidationError as problem:
-        first = problem.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the line"
         raise VoteFileError(
-            f"{str(path)!r} holds a line that is no {kind.__name__} of this version ({where}: {first['msg']}):"
+            f"{str(path)!r} holds a line that is no {kind.__name__} of this version ({first_wrong(problem)}):"
             f" {line[:100].decode(errors='replace')!r}; read it with the version that wrote it, or remove that line"
         ) from None
 
@@ -165,7 +163,8 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        hint = "" if deed == "read" else "; what was stored before is kept: make room, then judge again"
+        remedy = "make room" if problem.errno in NO_ROOM else "mend that"
+        hint = "" if deed == "read" else f"; what was stored before is kept: {remedy}, then judge again"
         raise VoteFileError(f"{str(path)!r} cannot be {deed}: {problem.strerror}{hint}") from problem
     except BrokenLineError as problem:
         raise VoteFileError(f"{problem}; it is no line of votes or judges: remove it and go on") from None

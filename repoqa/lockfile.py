@@ -125,7 +125,9 @@ def read_lock(path: Path) -> Lock:
         raise LockError(f"the lock file {str(path)!r} is larger than {MAX_BYTES:,} bytes; name the right file")
     try:
         parsed = tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+    except UnicodeDecodeError:
+        raise LockError(f"the lock file {str(path)!r} is no UTF-8 text; save it as such") from None
+    except tomllib.TOMLDecodeError as problem:
         raise LockError(f"the lock file {str(path)!r} is no TOML: {problem}") from None
     return _lock_of(parsed, str(path))
 

@@ -141,10 +141,15 @@ def judge(task: Task, episode: Episode, cache: Cache | None = None) -> list[Verd
 
 
 def truth_of(task: Task, variant: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The question as data, as it is asked under this variant. Raises `KeyError` where the task was not made for it."""
+    """The question as data, as it is asked under this variant. Raises `KeyError` where the task was not made for it,
+    and `RepoqaError` where what it holds is no question.
+    """
     seed = variant.get("counterfactual")
-    questions: Mapping[str, Any] = task.parameters["questions"]
-    return questions["original" if seed is None else str(seed)]  # type: ignore[no-any-return]
+    questions = task.parameters.get("questions")
+    if not isinstance(questions, Mapping) or not all(isinstance(one, Mapping) for one in questions.values()):
+        raise RepoqaError(f"task {task.id!r} holds no questions, but {questions!r:.60}; put back the tasks of its run")
+    truth: Mapping[str, Any] = questions["original" if seed is None else str(seed)]
+    return truth
 
 
 def open_repository(

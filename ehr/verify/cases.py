@@ -21,7 +21,7 @@ from ehr.verify.expected import Answer, Expected
 from ehr.verify.lenses import judge
 from harness.task import Task
 from harness.trace import Change, Claim, Episode, HttpRequest
-from harness.values import Value, digest
+from harness.values import Value, digest, first_wrong
 from harness.verdict import Outcome, Verdict
 
 _LONGEST_LINE = 20_000_000
@@ -151,9 +151,9 @@ def _case(line: str, where: str, warn: Callable[[str], None]) -> Case:
         return Case.model_validate(value, extra="ignore")
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        said = "it must be a JSON object" if first["type"] in _NO_OBJECT else first["msg"].removeprefix("Value error, ")
-        raise CaseError(f"{where} is no case: {place or 'the line'}: {said}") from None
+        place = ".".join(str(part) for part in first["loc"]) or "the line"
+        wrong = f"{place}: it must be a JSON object" if first["type"] in _NO_OBJECT else first_wrong(error)
+        raise CaseError(f"{where} is no case: {wrong}") from None
 
 
 def _request(request: CaseRequest, number: int, created: Mapping[int, str], base: str, case: str) -> Request:

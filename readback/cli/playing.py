@@ -85,16 +85,15 @@ def described(folder: RunFolder) -> RunDocument:
     """What `run.json` says. Raises `Mistake` where it lacks what a run needs."""
     from pydantic import ValidationError
 
+    from harness.values import first_wrong
     from readback.documents import RunDocument
 
     try:
         return RunDocument.model_validate(dict(folder.about))
     except ValidationError as problem:
-        first = problem.errors()[0]
-        where = ".".join(map(str, first["loc"]))
         raise Mistake(
-            f"{str(folder.path / 'run.json')!r} does not describe a whole run ({where}: {first['msg']}); put back what"
-            " readback run wrote"
+            f"{str(folder.path / 'run.json')!r} does not describe a whole run ({first_wrong(problem, 'it')}); put back"
+            " what readback run wrote"
         ) from None
 
 

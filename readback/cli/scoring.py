@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from readback.cli.ending import DONE, INCOMPLETE, worst
 from readback.cli.options import FailUnder, Json, RunPath
 from readback.cli.output import note
 from readback.cli.playing import conclude, described, say_problems, thresholds_of, warn
@@ -26,4 +27,7 @@ def score(run: RunPath, fail_under: FailUnder = None, as_json: Json = False) -> 
             report = judge_again(folder, source.judge, progress=lambda done: meter.at(done))
         say_problems(report.problems)
         note(f"{report.judged_again} episodes were judged again.")
-        return conclude(folder, thresholds, as_json=as_json)
+        if report.unjudged:
+            note(f"{report.unjudged} could not be judged; what was said of them before, if anything, stands.")
+        code = conclude(folder, thresholds, as_json=as_json)
+        return worst(code, INCOMPLETE if report.unjudged else DONE)

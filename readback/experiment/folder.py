@@ -63,7 +63,8 @@ class ExperimentFolder:
     def _refuse_another(self, experiment: Experiment, file: Path) -> None:
         try:
             before = json.loads((self.path / BEGUN).read_bytes())["experiment"]
-        except (ValueError, KeyError, TypeError):
+            before = dict(before)
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise ExperimentError(
                 f"{str(self.path / BEGUN)!r} describes no experiment; name another with --out"
             ) from None

@@ -87,7 +87,7 @@ def _about(about: Mapping[str, Any]) -> Facts:
     facts: list[tuple[str, Any]] = [
         ("Command", shlex.join(map(str, about["command"])) if about.get("command") else None),
         ("Agents", ", ".join(_agent(agent) for agent in about.get("agents") or ())),
-        ("Variants", "; ".join(variant_words(variant) for variant in about.get("variants") or ())),
+        ("Variants", "; ".join(variant_words(_dict(variant)) for variant in about.get("variants") or ())),
         ("Repeats", about.get("repeats")),
         ("Played", _dict(about.get("times")).get("created")),
     ]

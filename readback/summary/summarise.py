@@ -61,9 +61,9 @@ def summary_of_ledger(
     return Summary(
         run=clean(run),
         suite=suite,
-        suite_digest=about.get("suite_digest"),
+        suite_digest=suite_digest if isinstance(suite_digest := about.get("suite_digest"), str) else None,
         record=_record(about.get("record")),
-        seed=about.get("seed"),
+        seed=seed if isinstance(seed := about.get("seed"), int) else None,
         episodes=EpisodeCounts(
             planned=planned, scored=played - unscored, unscored=unscored, missing=max(0, planned - played)
         ),
@@ -80,7 +80,7 @@ def summary_of_ledger(
 
 
 def _record(record: Any) -> RecordName | None:
-    if not isinstance(record, Mapping) or "hash" not in record:
+    if not isinstance(record, Mapping) or not isinstance(record.get("hash"), str):
         return None
     return RecordName(
         hash=record["hash"], clock=str(record.get("clock", "")), synthetic=bool(record.get("synthetic", False))

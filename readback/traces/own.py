@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from grounding.answer import answer_of
 from harness.trace import Episode
+from harness.values import first_wrong
 from readback.traces.trace import RecordedTrace, TraceError
 
 FORMAT = "readback.episode/1"
@@ -25,9 +26,8 @@ def read_own(value: dict[str, Any]) -> RecordedTrace:
     try:
         episode = Episode.model_validate(value, extra="ignore", strict=False)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise TraceError(f"is a broken {FORMAT}: {where}: {first['msg'][:1].lower()}{first['msg'][1:]}") from None
+        where, _, said = first_wrong(error).partition(": ")
+        raise TraceError(f"is a broken {FORMAT}: {where}: {said[:1].lower()}{said[1:]}") from None
     group = episode.task.rpartition("/")[0]
     return RecordedTrace(
         id=episode.id,

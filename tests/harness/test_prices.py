@@ -95,3 +95,13 @@ def test_a_file_that_is_wrong_is_one_sentence(tmp_path: Path, text: str, sentenc
     assert "\n" not in str(error.value)
     with pytest.raises(PricesError, match="cannot be read: No such file"):
         read_prices(tmp_path / "nothing.toml")
+
+
+def test_wrong_prices_are_named_and_so_is_what_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text("[[price]]\n" + ROW.format("m", "{ a = 1 }"))
+    with pytest.raises(PricesError, match=r"input: Input should be a valid number, and is \{'a': 1\}"):
+        read_prices(path)
+    path.write_bytes(b"# \xff\n")
+    with pytest.raises(PricesError, match="are no UTF-8 text; save them as such"):
+        read_prices(path)

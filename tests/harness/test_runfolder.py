@@ -169,6 +169,19 @@ def test_a_line_of_another_version_is_an_error_that_says_so(folder: RunFolder) -
         list(folder.episodes())
 
 
+def test_a_wrong_value_is_named_in_a_few_characters(folder: RunFolder) -> None:
+    line = episode("e1").line().replace('"repeat":0', '"repeat":"' + "x" * 500 + '"')
+    (folder.path / "episodes.jsonl").write_text(line + "\n")
+    with pytest.raises(RunFolderError, match=r"\(repeat: Input should be a valid integer, .*, and is 'x{59}\.\.\.\)"):
+        list(folder.episodes())
+
+
+def test_a_description_that_is_nested_too_deeply_describes_no_run(folder: RunFolder) -> None:
+    (folder.path / "run.json").write_text("[" * 5000 + "]" * 5000)
+    with pytest.raises(RunFolderError, match="does not describe a run: it must be JSON with a format"):
+        RunFolder.open(folder.path)
+
+
 def test_a_key_that_a_newer_version_added_is_passed_over(folder: RunFolder) -> None:
     line = episode("e1").line()[:-1] + ',"mood":"good"}'
     (folder.path / "episodes.jsonl").write_text(line + "\n")

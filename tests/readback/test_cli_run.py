@@ -417,6 +417,34 @@ def test_score_needs_the_folder_alone(here: Path, small_record: Path) -> None:
     assert not (here / "nothing").exists()
 
 
+def test_where_a_judge_fails_score_says_so_and_what_was_said_before_stands(here: Path, small_record: Path) -> None:
+    assert readback("run", "ehr", "--record", small_record, *TEMPLATES, "--agent", "oracle", "--out", "a").code == 0
+    before = lines(Path("a/verdicts.jsonl"))
+    tasks = lines(Path("a/tasks.jsonl"))
+    broken = next(task for task in tasks if task["kind"] == "write")
+    broken["expected"] = {"creates": [5]}
+    Path("a/tasks.jsonl").write_text("".join(json.dumps(task) + "\n" for task in tasks))
+    ended = readback("score", "a")
+    assert ended.code == 3
+    warning = f"warning: task {broken['id']!r}, agent 'oracle': the judge failed with 1 validation error for Expected"
+    (said,) = [line for line in ended.err.splitlines() if line.startswith(warning)]
+    assert "creates.0" in said
+    assert "9 episodes were judged again." in ended.err
+    assert "3 could not be judged; what was said of them before, if anything, stands." in ended.err
+    assert lines(Path("a/verdicts.jsonl")) == before
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("variants", [5]), ("seed", "one"), ("record", {"hash": 5}), ("suite_digest", [])]
+)
+def test_what_a_report_only_mentions_may_be_anything(here: Path, small_record: Path, key: str, value: Any) -> None:
+    assert readback("run", "ehr", "--record", small_record, *TEMPLATES, "--agent", "idle", "--out", "a").code == 0
+    about = json.loads(Path("a/run.json").read_text())
+    Path("a/run.json").write_text(json.dumps({**about, key: value}))
+    assert readback("report", "a").code == 0
+    assert readback("report", "a", "--markdown").code == 0
+
+
 def test_report_writes_the_page_again(here: Path, small_record: Path) -> None:
     assert readback("run", "ehr", "--record", small_record, *TEMPLATES, "--out", "a").code == 0
     Path("a/report.html").unlink()

@@ -78,6 +78,12 @@ def test_a_mistake_is_one_sentence_with_its_place(tmp_path: Path, old: str, new:
     assert "\n" not in str(caught.value)
 
 
+def test_what_is_no_text_is_no_lock_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.lock").write_bytes(ONE.encode() + b"# \xff\n")
+    with pytest.raises(LockError, match="is no UTF-8 text; save it as such"):
+        read_lock(tmp_path / "mine.lock")
+
+
 def test_a_name_is_pinned_once(tmp_path: Path) -> None:
     twice = (
         ONE

@@ -63,6 +63,8 @@ def test_two_seeds_of_a_task_stand_side_by_side(tmp_path: Path) -> None:
     assert task.parameters["questions"].keys() == {"original", "1", "2"}
     with pytest.raises(KeyError):
         truth_of(task, {"counterfactual": 3})
+    with pytest.raises(RepoqaError, match=r"holds no questions, but 1\.5; put back the tasks of its run"):
+        truth_of(task.model_copy(update={"parameters": {"questions": 1.5}}), {})
 
 
 def test_a_run_fills_the_quadrants_as_known_in_advance_and_is_judged_again_from_its_folder(
