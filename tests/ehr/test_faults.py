@@ -26,7 +26,6 @@ from tests.ehr.tasks.playing import CLOCK, PEOPLE, callables
 
 UCUM = "http://unitsofmeasure.org"
 NDC = "http://hl7.org/fhir/sid/ndc"
-RECOVERABLE = sorted(name for name, fault in FAULTS.items() if fault.recoverable)
 REFUSING = {"http_429": 429, "http_503": 503, "conflict": 409}
 
 WARFARIN: dict[str, Any] = {
