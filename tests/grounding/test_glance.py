@@ -84,4 +84,4 @@ def test_only_classes_and_functions_where_nothing_assigned_is_meant() -> None:
 
 def test_a_class_is_shown_by_its_head() -> None:
     assert PYTHON.has_class("x\nclass pool(base): ...", "pool")
-    assert not PYTHON.has_class("class pools: ...\npool = 1\nsubclass pool", "pool")
+    assert not PYTHON.has_class("class pools: ...\npool = 1\nsubclass pool\nclass whirlpool: ...", "pool")

@@ -155,8 +155,10 @@ def test_a_line_of_two_megabytes() -> None:
 
 
 def test_what_is_too_long_is_uncertain() -> None:
-    found = PYTHON.definitions("def f(): pass\n" + "#" * LONGEST, begins=True)
+    text = "def f(): pass\n" + "#" * LONGEST
+    found = PYTHON.definitions(text, begins=True)
     assert (found.certain, found.uncertain) == ((), {"f": 4})
+    assert PYTHON.outline(text) is None
 
 
 @pytest.mark.parametrize(

@@ -78,10 +78,11 @@ def claims_of(answer: Answer, asked: Asked) -> list[ClinicalClaim]:
     found: dict[Any, ClinicalClaim] = {}
     heading: tuple[str, ...] = ()
     line = 0
+    is_right_under = False  # where blank lines may stand between
     for sentence in sentences:
-        if sentence.line > line + 1 or not sentence.numbers:
+        if (sentence.line > line + 1 and not is_right_under) or not sentence.numbers:
             heading = sentence.tokens if sentence.is_whole_line and sentence.tokens[-1:] == (":",) else ()
-        line = sentence.line
+        line, is_right_under = sentence.line, not sentence.numbers
         for claim in _of_sentence(answer.text, sentence, asked, heading):
             if claim.alone and claim.moment is None and at_item is not None:
                 claim = _at(claim, at_item)

@@ -46,10 +46,11 @@ def drug_readings(
         return Reading(call, series, reference, place, codes, own or names, None, patient, value, unit, times, "drug")
 
     for place, text in texts:
-        for ingredient, value, unit in _strengths(text):
-            yield reading(
-                place, value, unit, tuple(dict.fromkeys((*names[:1], Name(ingredient)))) if ingredient else names
-            )
+        strengths = [(Name(ingredient) if ingredient else None, value, unit) for ingredient, value, unit in _strengths(text)]
+        ingredients = [ingredient for ingredient, _, _ in strengths if ingredient]
+        common = [name for name in names[:1] if name not in ingredients]  # not the first of several ingredients
+        for ingredient, value, unit in strengths:
+            yield reading(place, value, unit, tuple(dict.fromkeys((*common, ingredient))) if ingredient else names)
     doses = list_of(resource.get("dosageInstruction")) or list_of(resource.get("dosage"))
     if isinstance(resource.get("dosage"), dict):
         doses = [resource["dosage"]]

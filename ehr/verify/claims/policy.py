@@ -23,7 +23,7 @@ from harness.trace import Episode
 from harness.values import Value, digest
 from harness.verdict import Verdict
 
-_RULES = 2
+_RULES = 3
 """Raised whenever the same answer and trace may come to another verdict than before."""
 
 

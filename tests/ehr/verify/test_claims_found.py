@@ -218,6 +218,7 @@ def test_derived_numbers_are_those_that_words_call_so() -> None:
     ]  # fmt: skip
     assert found("168 mg/dL on average") == [("mean", "168 mg/dL")]
     assert found("168 mg/dL", "What was the mean glucose?") == [("mean", "168 mg/dL")]
+    assert found("168 mg/dL", "How many readings are there, and what was the mean?") == [("mean", "168 mg/dL")]
     assert found("168 mg/dL", "I mean the last glucose, do I not?") == [("value", "168 mg/dL")]
     assert found("mean arterial pressure 93 mmHg") == [("value", "93 mmHg")]
 
@@ -266,6 +267,7 @@ def test_a_claim_knows_where_its_words_stand_and_counts_once() -> None:
         ("Potassium 4.1 mmol/L, so a repeat is due on 2026-01-16", None),
         ("Ordered for 2026-01-16 because potassium was 4.1 mmol/L", None),
         ("Potassium 4.1 mmol/L at 09:30", None),
+        ("At 09:30 the potassium was 4.1 mmol/L", None),
         ("She was born on 1993-05-04 with a potassium of 4.1 mmol/L", None),
     ],
 )

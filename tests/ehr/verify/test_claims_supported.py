@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ehr.verify.claims.claim import MOST
+from ehr.verify.claims.concepts import MEASURES
 from harness.trace import Call
 from tests.ehr.verify.claim_traces import (
     ASKED,
@@ -55,6 +56,9 @@ def test_one_observation_of_the_measure_supports_a_value() -> None:
         "Potassium [Moles/volume] in Serum or Plasma: 4.1 mmol/L",
         "Potassium: 4.1 and 3.8 mmol/L",
         "Results of the potassium:\n- 4.1 mmol/L\n- 3.8 mmol/L",
+        "Sodium:\n\n- 140 mmol/L\n- 140 mmol/L",
+        "Sodium:\n\n- 140 mmol/L\n\n4.1 mmol/L",
+        "sodium 140 mmol/L (potassium normal)",
         "Results of the potassium:\n- The sodium sample, taken again, came back at 140 mmol/L",
         "potassium 4.1 meq/L",
         "Her blood glucose came back at 151 mg/dL.",
@@ -80,6 +84,8 @@ def test_ways_to_say_what_was_shown(answer: str) -> None:
         "Potassium: 4.1 and 140 mmol/L",
         "The magnesium was 4.1 mmol/L",
         "Results of the sodium:\n- 4.1 mmol/L",
+        "Results of the sodium:\n\n- 4.1 mmol/L",
+        "potassium 140 mmol/L (sodium normal)",
         "9.9 mmol/L",
         "potassium 0.3 mmol/L",
         "potassium 2823 mmol/L",
@@ -492,3 +498,28 @@ def test_an_age_is_derived_from_a_date_of_birth() -> None:
 
 def test_it_is_the_instruction_that_asks() -> None:
     assert ASKED.startswith("What is the latest serum potassium")
+
+
+def test_each_ingredient_has_its_own_strength() -> None:
+    both = search(order("amlodipine 5 MG / benazepril hydrochloride 10 MG Oral Capsule", 1))
+    for answer in ("amlodipine 5 mg", "benazepril hydrochloride 10 mg"):
+        assert outcome(answer, both, asked="What is ordered?") == "pass", answer
+    for answer in ("amlodipine 10 mg", "benazepril hydrochloride 5 mg"):
+        assert outcome(answer, both, asked="What is ordered?") == "fail", answer
+
+
+@pytest.mark.parametrize("reference", ["#m", "Medication/m"])
+def test_a_drug_that_is_referred_to_is_contained_or_beside(reference: str) -> None:
+    drug = {"resourceType": "Medication", "id": "m", "code": {"text": "furosemide 40 MG Oral Tablet"}}
+    made = {**order("", 1), "medicationReference": {"reference": reference}}
+    for key in ("medicationCodeableConcept", "dosageInstruction"):
+        del made[key]
+    shown = search({**made, "contained": [drug]}) if reference == "#m" else search(made, drug)
+    assert outcome("furosemide 40 mg", shown, asked="What is ordered?") == "pass"
+    assert outcome("furosemide 20 mg", shown, asked="What is ordered?") == "fail"
+
+
+def test_units_that_a_measure_may_be_in() -> None:
+    potassium, a1c = MEASURES["potassium"], MEASURES["a1c"]
+    assert [potassium.may_be_in(unit) for unit in ("mmol/L", "meq/L", "kg", "mm[Hg]")] == [True, True, False, False]
+    assert [a1c.may_be_in(unit) for unit in (a1c.unit, "mmol/mol", "1")] == [True, False, False]
