@@ -46,7 +46,7 @@ def drug_readings(
         return Reading(call, series, reference, place, codes, own or names, None, patient, value, unit, times, "drug")
 
     for place, text in texts:
-        strengths = [(Name(ingredient) if ingredient else None, value, unit) for ingredient, value, unit in _strengths(text)]
+        strengths = [(Name(words) if words else None, value, unit) for words, value, unit in _strengths(text)]
         ingredients = [ingredient for ingredient, _, _ in strengths if ingredient]
         common = [name for name in names[:1] if name not in ingredients]  # not the first of several ingredients
         for ingredient, value, unit in strengths:
@@ -54,10 +54,9 @@ def drug_readings(
     doses = list_of(resource.get("dosageInstruction")) or list_of(resource.get("dosage"))
     if isinstance(resource.get("dosage"), dict):
         doses = [resource["dosage"]]
-        for key in ("dose",):
-            found = quantity_of(dict_of(doses[0].get(key)))
-            if found:
-                yield reading(f"dosage.{key}", *found)
+        found = quantity_of(dict_of(doses[0].get("dose")))
+        if found:
+            yield reading("dosage.dose", *found)
     for number, dose in enumerate(map(dict_of, doses)):
         for n, rate in enumerate(map(dict_of, list_of(dose.get("doseAndRate")))):
             found = quantity_of(dict_of(rate.get("doseQuantity")))
