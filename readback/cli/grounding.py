@@ -15,7 +15,7 @@ from readback.cli.output import note, result
 from readback.cli.progress import Meter
 
 if TYPE_CHECKING:
-    from grounding import CodePolicy
+    from grounding import CodePolicy, Support
     from readback.grounding import GroundedTrace, Grounder, GroundingTotals
     from readback.traces import Found, Problem
 
@@ -181,7 +181,7 @@ class _Document:
 
 
 class _Text:
-    """A line a trace, what is not supported under it, and the totals."""
+    """A line a trace, under it each entity with the call that supports it, or why none does; then the totals."""
 
     def trace(self, judged: GroundedTrace) -> None:
         from harness.visible import in_line
@@ -191,8 +191,7 @@ class _Text:
         reason = f": {judged.reason}" if judged.reason else ""
         result(in_line(f"{judged.outcome}{labels}  {where}{reason}"))
         for entity in judged.entities:
-            if entity.outcome != "pass":
-                result(in_line(f"    {entity.outcome}  {entity.kind} {entity.text}: {entity.why}"))
+            result(in_line(f"    {entity.outcome}  {entity.kind} {entity.text}: {entity.why or _seen(entity.support)}"))
 
     def end(self, grounder: Grounder, totals: GroundingTotals, *, sensitivity: bool) -> None:
         result()
@@ -205,6 +204,14 @@ class _Text:
             result()
             for line in columns([head, *rows]):
                 result(line)
+
+
+def _seen(supports: Sequence[Support]) -> str:
+    """`call 2, defined at 30 (and in 1 more call)`."""
+    first, more = supports[0], len({support.call for support in supports}) - 1
+    place = "" if first.span is None else f" at {first.span[0]}"
+    others = f" (and in {more} more call{'s' * (more > 1)})" if more else ""
+    return f"call {first.call}, {first.how}{place}{others}"
 
 
 def _row(name: str, totals: GroundingTotals, differs: int) -> list[str]:

@@ -60,12 +60,15 @@ def document(ended: Ended) -> dict[str, Any]:
     return value
 
 
-def test_a_line_a_trace_with_what_is_not_supported_and_the_totals(four: Path) -> None:
+def test_a_line_a_trace_with_each_entity_and_the_call_that_supports_it_and_the_totals(four: Path) -> None:
     ended = readback("ground", four)
     assert ended.out == (
         f"pass  {four} right\n"
+        "    pass  path src/a.py: call 1, read at 0\n"
+        "    pass  identifier HTTPAdapter: call 1, defined at 6\n"
         f"fail UNGROUNDED  {four} wrong\n"
         "    fail  path src/b.py: no read_file result is of this path\n"
+        "    pass  signature HTTPAdapter.send(: call 1, defined at 27\n"
         "    fail  identifier Session_Pool: no definition in any read_file result\n"
         f"vacuous REFUSAL  {four} refused\n"
         f"unscored  {four} cut: the trace ends in a call of read_file, without an answer\n"
@@ -74,6 +77,15 @@ def test_a_line_a_trace_with_what_is_not_supported_and_the_totals(four: Path) ->
         " unscored (null 50.0% over 4 pairs)\n"
     )
     assert ended.code == 3  # something is unscored
+
+
+def test_several_calls_that_support_an_entity_are_counted(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.json", chat("src/a.py defines HTTPAdapter", "src/a.py", "src/b.py", "src/c.py"))
+    lines = readback("ground", file).out.splitlines()
+    assert lines[1:3] == [
+        "    pass  path src/a.py: call 1, read at 0",
+        "    pass  identifier HTTPAdapter: call 1, defined at 6 (and in 2 more calls)",
+    ]
 
 
 def test_the_document_holds_each_entity_with_its_support(four: Path) -> None:
