@@ -34,11 +34,12 @@ _HALF_AN_HOUR = timedelta(minutes=30)
 def drug_order(person: Person, order: DrugOrder, dose: Decimal | float | str, clock: str) -> Create:
     """An active order of a drug in one dose, by its route, dated now."""
     code, words = ROUTES[order.route]
-    route = (
-        f"dosageInstruction.route.coding.where(system = 'http://snomed.info/sct' and code = '{code}').exists()"
-        f" or dosageInstruction.route.text.lower().matches('^ *({words})')"
-        f" or dosageInstruction.route.coding.display.lower().matches('^ *({words})')"
+    own, others = (
+        f"dosageInstruction.route.coding.where(system = 'http://snomed.info/sct' and ({codes}))"
+        for codes in (f"code = '{code}'", " or ".join(f"code = '{c}'" for c, _ in ROUTES.values() if c != code))
     )
+    said = "(dosageInstruction.route.text | dosageInstruction.route.coding.display)"
+    route = f"({own}.exists() or {said}.where(lower().matches('^ *({words})')).exists()) and {others}.empty()"
     return Create(
         type="MedicationRequest",
         clauses=(

@@ -50,7 +50,7 @@ def _build(drawing: Drawing, status: str) -> Case:
     is_clear = status != "active"
     update = Update(
         reference=f"MedicationRequest/{ids[place]}",
-        may_change=("dosageInstruction",),
+        may_change=("dosageInstruction.doseAndRate", "dosageInstruction.text"),
         clauses=(quantity("dose", "dosageInstruction.doseAndRate.dose", str(new_dose), "mg"),),
     )
     doses = [dose] if is_clear else [dose, other_dose]

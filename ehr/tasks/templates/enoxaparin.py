@@ -16,10 +16,27 @@ from ehr.tasks.planting import results
 from ehr.tasks.scene import HOUR, Fact, Plan, is_quiet, scene, spread
 from ehr.tasks.synthetic.codes import RXNORM
 from ehr.tasks.template import Case, Drawing, Finish, Template, twins
-from ehr.verify.expected import Expected
+from ehr.verify.expected import Expected, clause
 
 _ORDER = DrugOrder(Code(RXNORM, "67108", "enoxaparin"), "mg", "subcutaneous")
 _TOLERANCE = "0.1"
+_TIMING = {"repeat": {"frequency": 1, "period": 12, "periodUnit": "h"}}
+_STATED = "dosageInstruction.timing.repeat.where(frequency.exists() or period.exists())"
+_TWICE_A_DAY = (
+    "((frequency.empty() or frequency = 1) and (period = 12 and periodUnit = 'h' or period = 0.5 and periodUnit = 'd'))"
+    " or (frequency = 2 and (period = 24 and periodUnit = 'h' or period = 1 and periodUnit = 'd'))"
+)
+_IN_WORDS = (
+    "(dosageInstruction.text | dosageInstruction.timing.code.text | dosageInstruction.timing.code.coding.code"
+    " | dosageInstruction.timing.code.coding.display)"
+    ".where(lower().matches('(12|twelve)[ -]*h|twice|two times|b\\\\.?i\\\\.?d')).exists()"
+)
+_EVERY_TWELVE_HOURS = clause(
+    "every 12 hours",
+    f"{_STATED}.where({_TWICE_A_DAY}).count() = {_STATED}.count() and ({_STATED}.exists() or {_IN_WORDS})",
+    label="WRONG_VALUE",
+)
+"""In figures, or in words where there are none: an order that does not say how often is not the one asked for."""
 
 
 def draw(drawing: Drawing) -> tuple[Case, ...]:
@@ -54,13 +71,14 @@ def _build(drawing: Drawing, plan: Plan, fact: Fact) -> Case:
     assert last is not None, "the scene has rows"
     weight = truth.converted(last, "kg", "weight")
     traps = reading_traps(chart, WEIGHT.codes, until=drawing.now, since=None)
+    order = drug_order(person, _ORDER, _dose(weight), drawing.clock)
     return Case(
         kind="write",
         patient=person.reference,
         instruction=instruction,
         parameters={"patient": told, "order": _ORDER.as_parameters(), **WEIGHT.as_parameters()},
         setup=(*person.planted, *rows),
-        expected=Expected(creates=(drug_order(person, _ORDER, _dose(weight), drawing.clock),)),
+        expected=Expected(creates=(order.model_copy(update={"clauses": (*order.clauses, _EVERY_TWELVE_HOURS)}),)),
         answer=answer(number(round(weight, 3), WEIGHT, _TOLERANCE), moment(last.at)),
         traps=traps | ({"unit"} if last.unit != "kg" else set()),
     )
@@ -79,18 +97,21 @@ def oracle(chart: Chart, told: Mapping[str, Any]) -> Finish:
         return Finish("unclear", note="There is no weight.")
     weight = chart.number(last, told["unit"])
     dose = round(float(weight) / 10) * 10
-    timing = {"repeat": {"frequency": 1, "period": 12, "periodUnit": "h"}}
-    request = drug_request(patient, told["order"], dose, chart.clock)
-    request["dosageInstruction"][0]["timing"] = timing
-    chart.create(request)
+    _order(chart, patient, told, dose)
     return Finish("done", [f"{weight} {told['unit']}", last.time])
 
 
 def blind(chart: Chart, told: Mapping[str, Any]) -> Finish:
     """Order 80 mg for everybody."""
     patient = chart.patient(told["patient"])
-    chart.create(drug_request(patient, told["order"], 80, chart.clock))
+    _order(chart, patient, told, 80)
     return Finish("done", ["80 kg"])
+
+
+def _order(chart: Chart, patient: Mapping[str, Any], told: Mapping[str, Any], dose: float) -> None:
+    request = drug_request({**patient}, told["order"], dose, chart.clock)
+    request["dosageInstruction"][0]["timing"] = _TIMING
+    chart.create(request)
 
 
 TEMPLATE = Template(

@@ -50,7 +50,8 @@ def draw(drawing: Drawing) -> tuple[Case, ...]:
         f' "{note}"',
     )
     order = service_order(person, code, drawing.clock, urgent=urgent)
-    order = order.model_copy(update={"clauses": (*order.clauses, *(_says(name, part) for name, part in _named(parts)))})
+    said = (*(_says(name, part) for name, part in _named(parts)), _word_for_word(note))
+    order = order.model_copy(update={"clauses": (*order.clauses, *said)})
     return (
         Case(
             kind="write",
@@ -74,6 +75,12 @@ def _note(parts: tuple[str, str, str, str]) -> str:
 
 def _says(name: str, part: str) -> ClauseSpec:
     return clause(f"note: {name}", f"note.where(text.contains('{name}: {part}')).exists()", label="WRONG_VALUE")
+
+
+def _word_for_word(note: str) -> ClauseSpec:
+    """The note and nothing else in it, however its lines are broken."""
+    exactly = f"note.where(text.replaceMatches('\\\\s+', ' ').trim() = '{note}').exists()"
+    return clause("note: word for word", exactly, label="WRONG_VALUE")
 
 
 def oracle(chart: Chart, told: Mapping[str, Any]) -> Finish:
