@@ -132,7 +132,7 @@ class RowUsage(Value):
     """Tokens, model calls and money of all episodes, unscored ones too.
 
     `cost_usd` is null where the price of any used token is unknown; `cost_known_usd` is the sum of what is known and
-    `cost_unknown` how many episodes it lacks.
+    `cost_unknown` how many episodes it lacks. `why` is the reason that there is no cost.
     """
 
     input: int
@@ -142,12 +142,14 @@ class RowUsage(Value):
     cost_usd: float | None
     cost_known_usd: float | None
     cost_unknown: int
+    why: str | None = None
 
 
 class Seconds(Value):
-    """How long a scored episode took, from its first moment to its last."""
+    """How long a scored episode took, from its first moment to its last; `why` there is no median."""
 
     median: float | None
+    why: str | None = None
 
 
 class Share(Value):
@@ -193,7 +195,8 @@ class Row(Value):
     """One agent under one condition and variant.
 
     `labels` and `notes` count episodes by what the lenses that their tasks require said; an episode with two labels
-    counts under both. `pass_k` has k up to the most repeats of a task, `pass_k_tasks` over how many tasks each is.
+    counts under both. `pass_k` has k up to the most repeats of a task, `pass_k_tasks` over how many tasks each is, and
+    `pass_k_why` is the reason that one is null.
     `judges` has each judge by its configuration; among the `lenses` a judge stands only where it is the run's only one.
     """
 
@@ -208,6 +211,7 @@ class Row(Value):
     twin: Twin
     pass_k: dict[str, float | None]
     pass_k_tasks: dict[str, int]
+    pass_k_why: str | None = None
     labels: dict[str, int]
     notes: dict[str, int]
     endings: dict[str, int]

@@ -77,7 +77,7 @@ def row_of(
     """
     first = entries[0]
     scored = [entry for entry in entries if entry.success in ("pass", "fail")]
-    powers, over = _pass_powers(entries)
+    powers, over, no_power = _pass_powers(entries)
     return Row(
         agent=first.agent,
         kind=first.kind,
@@ -94,6 +94,7 @@ def row_of(
         twin=_twin(entries),
         pass_k=powers,
         pass_k_tasks=over,
+        pass_k_why=no_power,
         labels=_counts(label for entry in entries for label in _each(entry, lambda said: said.labels)),
         notes=_counts(note for entry in entries for note in _each(entry, lambda said: said.notes)),
         endings=_counts(entry.ending for entry in entries),
@@ -104,7 +105,7 @@ def row_of(
         repaired_writes=_repaired_writes(scored),
         quadrants=quadrants_of(entries),
         usage=_usage(entries),
-        seconds=Seconds(median=_median_seconds(scored)),
+        seconds=_seconds(scored),
     )
 
 
@@ -202,7 +203,8 @@ def _twin(entries: Sequence[Entry]) -> Twin:
     return Twin(**fields, rate=estimate.value, ci95=estimate.ci95, why=why)
 
 
-def _pass_powers(entries: Sequence[Entry]) -> tuple[dict[str, float | None], dict[str, int]]:
+def _pass_powers(entries: Sequence[Entry]) -> tuple[dict[str, float | None], dict[str, int], str | None]:
+    """pass^k by k, over how many tasks each is, and why one of them is undefined."""
     tries: dict[str, tuple[int, int]] = {}
     for entry in entries:
         passed, scored = tries.get(entry.task.id, (0, 0))
@@ -212,7 +214,9 @@ def _pass_powers(entries: Sequence[Entry]) -> tuple[dict[str, float | None], dic
         )
     most = max((scored for _, scored in tries.values()), default=0)
     powers = {str(k): pass_k(tries.values(), k) for k in range(1, max(1, most) + 1)}
-    return {k: estimate.value for k, (estimate, _) in powers.items()}, {k: over for k, (_, over) in powers.items()}
+    values = {k: estimate.value for k, (estimate, _) in powers.items()}
+    why = next((estimate.why for estimate, _ in powers.values() if estimate.value is None), None)
+    return values, {k: over for k, (_, over) in powers.items()}, why
 
 
 def _each(entry: Entry, what: Callable[[Any], tuple[str, ...]]) -> set[str]:
@@ -271,9 +275,20 @@ def _usage(entries: Sequence[Entry]) -> RowUsage:
         for entry in entries
     )
     known = sum(costs) if costs else None
-    return RowUsage(**used, cost_usd=None if unknown else known, cost_known_usd=known, cost_unknown=unknown)
+    why = (
+        f"the price of {unknown} of the episodes is unknown"
+        if unknown
+        else None
+        if costs
+        else "no model call is on record"
+    )
+    return RowUsage(**used, cost_usd=None if unknown else known, cost_known_usd=known, cost_unknown=unknown, why=why)
 
 
-def _median_seconds(scored: Sequence[Entry]) -> float | None:
+def _seconds(scored: Sequence[Entry]) -> Seconds:
     seconds = [entry.seconds for entry in scored if entry.seconds is not None]
-    return statistics.median(seconds) if seconds else None
+    if seconds:
+        return Seconds(median=statistics.median(seconds))
+    return Seconds(
+        median=None, why="no scored episode says when it began and ended" if scored else "nothing was scored"
+    )

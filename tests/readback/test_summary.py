@@ -107,11 +107,10 @@ def test_what_agents_did_is_counted() -> None:
     }  # fmt: skip
     assert row.usage.model_dump() == {
         "input": 150, "output": 15, "cached": 20, "calls": 3,
-        "cost_usd": 0.75, "cost_known_usd": 0.75, "cost_unknown": 0,
+        "cost_usd": 0.75, "cost_known_usd": 0.75, "cost_unknown": 0, "why": None,
     }  # fmt: skip
-    assert row.seconds.median == 3.0
-    assert row.pass_k == {"1": 0.5}
-    assert row.pass_k_tasks == {"1": 6}
+    assert row.seconds.model_dump() == {"median": 3.0, "why": None}
+    assert (row.pass_k, row.pass_k_tasks, row.pass_k_why) == ({"1": 0.5}, {"1": 6}, None)
     assert row.quadrants is None
 
 
@@ -258,11 +257,11 @@ def test_an_unscored_ending_counts_nowhere_whatever_its_verdicts_say() -> None:
     assert (row.success.unscored, row.success.rate, row.success.why) == (1, None, "nothing was scored")
     assert row.success.bounds == (0.0, 1.0)
     assert (row.lenses["state"].unscored, row.lenses["message"].unscored) == (1, 1)
-    assert row.seconds.median is None
+    assert (row.seconds.median, row.seconds.why) == (None, "nothing was scored")
     assert row.claims == {}
     assert (row.false_done.rate, row.false_done.why) == (None, "no scored episode claims done")
     assert row.twin.why == "no pair of twins was played"
-    assert row.pass_k == {"1": None}
+    assert (row.pass_k, row.pass_k_why) == ({"1": None}, "nothing was scored")
 
 
 def test_bounds_and_flag_only_where_they_are_due() -> None:
@@ -283,7 +282,9 @@ def test_a_cost_that_nobody_knows_is_null_and_what_is_known_stands_beside_it() -
     run.play("dose/0001a", "oracle", kind="baseline")
     model, oracle = summary(run).rows
     assert (model.usage.cost_usd, model.usage.cost_known_usd, model.usage.cost_unknown) == (None, 0.5, 1)
+    assert model.usage.why == "the price of 1 of the episodes is unknown"
     assert (oracle.usage.cost_usd, oracle.usage.cost_known_usd, oracle.usage.cost_unknown) == (None, None, 0)
+    assert oracle.usage.why == "no model call is on record"
 
 
 @pytest.mark.parametrize("ended", ["yesterday", "2026-01-15T10:15:00", None])
@@ -291,7 +292,8 @@ def test_times_that_cannot_be_told_are_no_seconds(ended: str | None) -> None:
     run = Run([task("dose/0001a")])
     run.play("dose/0001a", says={"state": "pass"}, seconds=1)
     run.episodes[0] = run.episodes[0].model_copy(update={"ended": ended})
-    assert summary(run).rows[0].seconds.median is None
+    seconds = summary(run).rows[0].seconds
+    assert (seconds.median, seconds.why) == (None, "no scored episode says when it began and ended")
 
 
 def test_repeats_give_pass_k_and_twins_in_each_repeat() -> None:
