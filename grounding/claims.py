@@ -59,8 +59,8 @@ class Support(Value):
     """
 
     call: int
-    how: str
     span: tuple[int, int] | None = None
+    how: str
     rule: str | None = None
     resource: str | None = None
     path: str | None = None

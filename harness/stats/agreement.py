@@ -58,13 +58,15 @@ def agreement(
     - `ac1`: (po - pe) / (1 - pe) with pe = 2q(1 - q), q the mean share of passes. K. L. Gwet, Brit. J. Math. Statist.
       Psychol. 61 (2008) 29-48.
 
-    An interval is conditional on the draws in which its number is defined, and null where over 5 % are not.
+    An interval is conditional on the draws in which its number is defined, and null where over 5 % are not. Clusters
+    without an episode do not count.
     """
     import numpy as np
 
     tables = np.asarray([tuple(cells) for cells in clusters.values()], dtype=float).reshape(-1, 4)
     if (tables < 0).any():
         raise ValueError(f"cells must not be negative, got {clusters!r}")
+    tables = tables[tables.sum(axis=1) > 0]
     total: Table = tables.sum(axis=0)
     drawn = cluster_weights(len(tables), draws, seed) @ tables if len(tables) > 1 and total.sum() > 0 else None
 

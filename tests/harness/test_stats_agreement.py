@@ -128,6 +128,12 @@ def test_an_interval_is_withheld_where_the_draws_often_leave_the_number_undefine
     assert result.why is not None and "of the bootstrap draws" in result.why
 
 
+def test_clusters_without_an_episode_do_not_count() -> None:
+    filled = {1: Cells(4, 1, 0, 2), 2: Cells(1, 2, 3, 4)}
+    assert agreement({0: Cells(0, 0, 0, 0), **filled, 3: Cells(0, 0, 0, 0)}) == agreement(filled)
+    assert agreement({0: Cells(0, 0, 0, 0)}).clusters == 0
+
+
 def test_negative_cells_are_refused() -> None:
     with pytest.raises(ValueError, match="negative"):
         agreement({0: Cells(-1, 0, 0, 2)})
