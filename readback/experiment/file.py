@@ -229,6 +229,23 @@ def _of_primary(experiment: Experiment, labels: Sequence[str]) -> Iterator[str]:
     for name, side in (("a", primary.a), ("b", primary.b)):
         if side.judge is not None and side.lens != "judge":
             yield f"primary.{name}.judge is for the lens 'judge'; add it, or leave the judge out"
+        elif side.lens == "judge":
+            yield from _of_judge(experiment, name, side.judge, primary.run or labels[0])
+
+
+def _of_judge(experiment: Experiment, side: str, named: str | None, run: str) -> Iterator[str]:
+    """A side that is a judge must mean one of the file's: once the run is played, the comparison cannot be changed."""
+    here = [judge.model for judge in experiment.judges if not judge.runs or run in judge.runs]
+    meant = [model for model in here if named in (None, model)]
+    if not here:
+        yield f"primary.{side} is the lens 'judge', and nobody judges the run {run!r}; add a table [[judges]]"
+    elif not meant:
+        yield f"primary.{side}: {UnknownNameError('judge', str(named), here)}"
+    elif len(meant) > 1:
+        yield (
+            f"primary.{side} must mean one judge, and means {len(meant)}: {', '.join(meant)}; name one by judge ="
+            " MODEL, or leave the others to another experiment"
+        )
 
 
 def _named(side: SideForm) -> list[str]:

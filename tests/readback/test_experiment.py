@@ -102,6 +102,45 @@ def test_what_is_wrong_is_named_with_what_was_expected(tmp_path: Path, change: s
     assert sentence in refused(tmp_path, change)
 
 
+def test_a_side_that_is_a_judge_must_mean_one_of_the_file(tmp_path: Path) -> None:
+    """A primary comparison cannot be changed once something is played, so no name in it may wait until then."""
+
+    def said(side: str, judges: str = "votes = 3") -> str:
+        return refused(
+            tmp_path,
+            'measure = "CG" -> measure = "pass"',
+            'a = { condition = "default" } -> a = { lens = "grounding" }',
+            f'b = {{ condition = "grounded" }} -> b = {{ {side} }}',
+            f"votes = 3 -> {judges}",
+        )
+
+    assert said("lens = 'judge', judge = 'scripted:overlop'") == (
+        "primary.b: there is no judge 'scripted:overlop'; did you mean 'scripted:overlap'?"
+    )
+    coin = "votes = 3\n[[judges]]\nmodel = 'scripted:coin'"
+    assert said("lens = 'judge'", coin) == (
+        "primary.b must mean one judge, and means 2: scripted:overlap, scripted:coin; name one by judge = MODEL, or"
+        " leave the others to another experiment"
+    )
+    twice = "votes = 3\n[[judges]]\nmodel = 'scripted:overlap'\nrubric = 'predicate'"
+    assert "means 2: scripted:overlap, scripted:overlap" in said("lens = 'judge', judge = 'scripted:overlap'", twice)
+    elsewhere = "runs = ['other']\n[[runs]]\nname = 'other'\nsuite = 'repoqa'"
+    assert "primary.run is missing" in said("lens = 'judge'", elsewhere)
+    with pytest.raises(ExperimentError, match="is the lens 'judge', and nobody judges the run 'repoqa'; add a table"):
+        read_experiment(
+            written(
+                tmp_path,
+                SMALL.partition("[[judges]]")[0],
+                'measure = "CG" -> measure = "pass"',
+                'a = { condition = "default" } -> a = { lens = "grounding" }',
+                'b = { condition = "grounded" } -> b = { lens = "judge" }',
+            )
+        )
+    both = 'a = { condition = "default" } -> a = { lens = "grounding" }'
+    one = 'b = { condition = "grounded" } -> b = { lens = "judge" }'
+    assert read_experiment(written(tmp_path, SMALL, 'measure = "CG" -> measure = "pass"', both, one)).judges
+
+
 def test_a_file_that_is_no_toml_or_not_there(here: Path) -> None:
     (here / "e.toml").write_text("a = [1,")
     assert "'e.toml' is no TOML: " in readback("experiment", "e.toml").sentence
@@ -259,6 +298,8 @@ def test_an_experiment_that_was_changed_since_is_another_one(here: Path) -> None
         ('scripted:overlap -> scripted:overlop', "there is no scripted judge 'overlop'; did you mean 'overlap'?"),
         ('"default", "grounded"] -> "default", "groundet"]', "no condition 'groundet'; did you mean 'grounded'?"),
         ('b = { condition = "grounded" -> b = { condition = "strict"', "condition of the primary comparison 'strict'"),
+        ('{ condition = "default" }\nb = { condition = "grounded" } -> { variant = { counterfactual = "none" } }\n'
+         "b = { variant = { counterfactual = 8 } }", "the counterfactual of the primary comparison is 8, and nothing"),
         ("limit = 3 -> faults = ['lost_write']", "the suite 'repoqa' has neither faults nor ways of validating"),
         ('"oracle", "guess" -> "openai:gpt-x"', "OPENAI_API_KEY"),
     ],
@@ -269,6 +310,22 @@ def test_every_name_is_checked_before_anything_is_played(here: Path, change: str
     assert ended.code == 2
     assert sentence in ended.sentence
     assert not (here / "runs").exists()
+
+
+def test_a_budget_of_judges_needs_their_prices_before_anything_is_played(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    written(here, SMALL, "scripted:overlap -> openai:nobody-knows")
+    ended = carried_out(here, "--judge-budget", "1")
+    assert (ended.code, ended.sentence) == (
+        2,
+        "a judges' budget of 1.0 USD cannot be kept: the price of openai:nobody-knows is unknown; leave --judge-budget"
+        " out, or name a file with its price by prices = FILE in its table [[judges]]",
+    )
+    assert not (here / "runs").exists()
+    written(here)
+    assert carried_out(here, "--judge-budget", "1").code == 0, "a rule costs nothing"
 
 
 def test_a_measure_of_repositories_is_for_repositories(here: Path, small_record: Path) -> None:
