@@ -248,5 +248,10 @@ def _notes(comparison: Comparison) -> Iterable[str]:
         f"95 %: bootstrap of {clusters} clusters, {first.draws} draws, seed {first.seed}. At most: the largest kappa"
         " that the raters' margins allow. Positive, negative: agreement on passes and on fails."
     )
+    if any(rater.kind == "people" for rater in comparison.raters):
+        yield (
+            "People label a sheet that is drawn over the disagreements: figures with people are those of its episodes,"
+            " and no estimate for the run (sheets.jsonl has what to weight them by)."
+        )
     if any(rater.kind == "scripted" for rater in comparison.raters):
         yield "A judge marked as a rule is no model: it shows that everything works, and measures nothing else."

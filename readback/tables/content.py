@@ -20,6 +20,7 @@ from readback.tables.words import (
     most,
     p_value,
     percent,
+    reasons_of_grounding,
     seconds,
     share,
     signed,
@@ -211,6 +212,7 @@ def _grounded(rows: Sequence[Row], suffix: str) -> Grid:
     notes = (
         "Grounded: of the answers that state a value (Of), those of which every value was shown by a tool. Null: the"
         " same answers against what other tasks' tools showed.",
+        *reasons_of_grounding(row.lenses["grounding"] for row in rows if "grounding" in row.lenses),
     )
     return _grid(f"What answers state against what tools showed{suffix}, in % and episodes", rows, cells, notes)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from readback.summary.document import Cells, CounterfactualDifference, Row
 from readback.tables.grid import Column, Grid
-from readback.tables.words import NONE, interval, percent, signed, signed_interval
+from readback.tables.words import NONE, interval, percent, reasons_of_grounding, signed, signed_interval
 
 Cell = Callable[[Row], str]
 
@@ -86,8 +86,11 @@ def _rates(rows: Sequence[Row], suffix: str) -> Grid:
     if most_repeats > 1:
         k = str(most_repeats)
         cells.insert(2, (Column(f"pass^{k}", keep=3), lambda row: percent(row.pass_k.get(k))))
-    note = "Grounded: of answers that name something. Null: the same answers against reads for other questions."
-    return _grid(f"Correct and grounded{suffix}, in %", rows, cells, (note,))
+    notes = (
+        "Grounded: of answers that name something. Null: the same answers against reads for other questions.",
+        *reasons_of_grounding(row.lenses["grounding"] for row in rows if "grounding" in row.lenses),
+    )
+    return _grid(f"Correct and grounded{suffix}, in %", rows, cells, notes)
 
 
 def _quadrants(rows: Sequence[Row], suffix: str) -> Grid:

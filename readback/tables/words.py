@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from readback.summary.document import LensRate
 
 NONE = "–"
 """What stands where a number is undefined or does not apply."""
@@ -69,3 +71,14 @@ def most(counts: Mapping[str, int], limit: int) -> str:
 def variant_words(variant: Mapping[str, Any]) -> str:
     """A variant in words: `validation hapi, protocol tools`; what is null is left out."""
     return ", ".join(f"{name} {value}" for name, value in sorted(variant.items()) if value is not None) or "none"
+
+
+def reasons_of_grounding(rates: Iterable[LensRate]) -> list[str]:
+    """Why a grounded rate is undefined, or has no null beside it: a note for each reason."""
+    found: set[str] = set()
+    for one in rates:
+        if one.rate is None:
+            found.add(f"{NONE} Grounded: {one.why}.")
+        elif one.null_rate is None and one.null_why is not None:
+            found.add(f"{NONE} Null: {one.null_why}.")
+    return sorted(found)

@@ -196,6 +196,17 @@ def test_who_is_compared_with_whom(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_figures_with_people_are_said_to_be_of_a_sample_over_disagreements(tmp_path: Path) -> None:
+    run = Rated([question("r0/01"), question("r1/01")])
+    for i in range(4):
+        run.say(f"repoqa/r{i % 2}/01", repeat=i, grounding="pass", judge_one="pass", judge_two="pass")
+    path = run.write(tmp_path / "a")
+    _described(path, one="model", two="model")
+    assert "People label a sheet" not in readback("compare", path).out
+    _described(path, two="people")
+    assert "People label a sheet that is drawn over the disagreements" in readback("compare", path).out
+
+
 def _described(path: Path, **kinds: str) -> dict[str, str]:
     """Describe judges in the run: name -> title."""
     settings = [

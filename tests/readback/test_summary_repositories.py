@@ -16,6 +16,7 @@ from harness.verdict import Verdict
 from readback.summary import Summary, summarise
 from readback.summary.null import null_rates
 from readback.tables import markdown, screen_of
+from readback.tables.words import reasons_of_grounding
 
 ORIGINAL: dict[str, Any] = {"protocol": "tools", "counterfactual": None}
 RENAMED: dict[str, Any] = {"protocol": "tools", "counterfactual": 7}
@@ -197,6 +198,20 @@ def test_original_rows_stand_before_renamed_ones_and_the_tables_say_which() -> N
     assert text.index("Quadrants (protocol tools), in episodes") < text.index("Quadrants (counterfactual 7")
     assert "Success on original and on renamed repositories" in text and "Twins" not in text
     assert Summary.read(summary.line()) == summary
+
+
+def test_a_grounded_rate_that_is_undefined_or_without_a_null_says_why() -> None:
+    tasks = [task(number, "a") for number in range(2)]
+    rows = summary_of(tasks, [played(one, cell, agent=cell) for one in tasks for cell in ("CG", "IR")]).rows
+    rates = {row.agent: row.lenses["grounding"] for row in rows}
+    assert (rates["IR"].rate, rates["IR"].why) == (None, "nothing was scored")
+    lonely = rates["CG"].model_copy(update={"null_why": "no other question"})
+    assert reasons_of_grounding([lonely, rates["IR"]]) == [
+        "– Grounded: nothing was scored.", "– Null: no other question.",
+    ]  # fmt: skip
+    assert reasons_of_grounding([lonely.model_copy(update={"null_rate": 0.1, "null_why": None})]) == []
+    text = markdown(screen_of(summary_of(tasks, [played(one, "IR") for one in tasks])))
+    assert "– Grounded: nothing was scored." in text
 
 
 def test_the_null_is_the_same_answers_against_reads_for_other_questions() -> None:
