@@ -29,7 +29,7 @@ def percentile_interval(statistics: NDArray[Any]) -> tuple[tuple[float, float] |
     import numpy as np
 
     defined = statistics[np.isfinite(statistics)]
-    missing = 1 - len(defined) / len(statistics)
+    missing = (len(statistics) - len(defined)) / len(statistics)  # 1 - 0.95 would be over 0.05
     if missing > _UNDEFINED_SHARE:
         return None, f"undefined in {missing:.0%} of the bootstrap draws"
     low, high = (float(edge) for edge in np.quantile(defined, (0.025, 0.975)))

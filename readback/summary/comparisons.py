@@ -3,7 +3,7 @@
 Compared are, within each variant, the conditions of one agent (a prompt against `default`), and the agents under one
 condition. Baselines are reference rows and are never compared: beating one is no finding, and every further comparison
 makes Holm's adjustment of the others harder. Conditions of one agent are compared in success, and in how much is
-grounded where answers are judged by that (see `grounded.py`).
+grounded where answers are judged by that (see `quadrants.py`).
 """
 
 from __future__ import annotations

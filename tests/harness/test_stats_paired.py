@@ -12,6 +12,8 @@ from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmode
 from statsmodels.stats.multitest import multipletests
 
 from harness.stats import Estimate, holm, mcnemar, paired, sign_flip
+from harness.stats.differences import difference_in_differences
+from harness.stats.resampling import percentile_interval
 
 
 def by_enumeration(sums: list[float]) -> float:
@@ -118,6 +120,57 @@ def test_the_bootstrap_interval_resamples_whole_clusters() -> None:
     low, high = paired(pairs).difference.ci95 or (0, 0)
     assert (low, high) == (0.2, 0.8)
     assert paired(pairs) == paired(pairs)
+
+
+def test_an_interval_is_the_middle_95_percent_of_the_draws() -> None:
+    assert percentile_interval(np.arange(1001) / 1000) == (pytest.approx((0.025, 0.975)), None)
+
+
+def test_an_interval_is_withheld_where_over_5_percent_of_the_draws_are_undefined() -> None:
+    draws = np.arange(2000.0)
+    draws[:100] = np.nan
+    assert percentile_interval(draws)[0] is not None, "100 of 2000 are 5 %, not over it"
+    draws[:120] = np.nan
+    assert percentile_interval(draws) == (None, "undefined in 6% of the bootstrap draws")
+
+
+def test_draws_that_are_all_the_same_have_no_interval_and_close_ones_have() -> None:
+    same = (None, "every bootstrap draw is the same, so no interval can be estimated")
+    rounded = np.full(100, 0.3)
+    rounded[0] += 1e-15
+    assert percentile_interval(np.full(100, 0.3)) == percentile_interval(rounded) == same
+    assert percentile_interval(np.linspace(0.3, 0.301, 100))[0] is not None
+
+
+def test_a_difference_of_differences_draws_each_group_by_itself() -> None:
+    """Drawn alike, two equal groups would differ in no draw, and the interval would claim certainty."""
+    pairs = [(f"{group}{n}", group == "k", True, n % 2 == 0) for group in "ku" for n in range(12)]
+    found = difference_in_differences(pairs).difference
+    low, high = found.ci95 or (0.0, 0.0)
+    error = (2 * 0.25 / 12) ** 0.5
+    assert found.value == 0.0
+    assert (low, high) == (pytest.approx(-1.96 * error, abs=0.1), pytest.approx(1.96 * error, abs=0.1))
+
+
+def test_a_difference_of_differences_takes_each_draws_rate_over_its_own_pairs() -> None:
+    # A cluster of nine pairs that all get worse and one of a single pair that does not: -1, -0.9 or 0 in each draw.
+    pairs = [("large", True, True, False)] * 9 + [("small", True, True, True)]
+    pairs += [(name, False, True, True) for name in "ab"]
+    found = difference_in_differences(pairs)
+    assert (found.first.pairs, found.first.clusters, found.first.difference) == (10, 2, pytest.approx(-0.9))
+    assert found.difference.value == pytest.approx(-0.9)
+    assert found.difference.ci95 == pytest.approx((-1.0, 0.0))
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_group_of_one_cluster_leaves_a_difference_of_differences_without_an_interval(is_first: bool) -> None:
+    pairs = [("alone", is_first, True, False), ("x", not is_first, True, True), ("y", not is_first, True, False)]
+    found = difference_in_differences(pairs).difference
+    assert found.value == (-0.5 if is_first else 0.5)
+    assert (found.ci95, found.why) == (None, "a group of one cluster cannot be resampled")
+    empty = difference_in_differences([("alone", is_first, True, False)]).difference
+    missing = "second" if is_first else "first"
+    assert (empty.value, empty.why) == (None, f"the {missing} group has no pair that is scored on both sides")
 
 
 def test_no_pair_no_cluster_and_no_difference_are_told_apart() -> None:
