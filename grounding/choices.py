@@ -16,7 +16,7 @@ from harness.values import Value, digest
 REFUSAL = "I don’t know - not found in the source I read."
 """The sentence, word for word, with which the study's strict prompt has an agent refuse (section 17.1)."""
 
-_RULES = 2
+_RULES = 3
 """Raised whenever the same policy, answer and trace may come to another verdict than before."""
 
 

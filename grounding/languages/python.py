@@ -5,7 +5,8 @@
 - A name set in an indented block whose head is not in the text may be a field, a variable or a local one: uncertain.
 - Where the text cannot be parsed as it is, it is read as beginning inside a string, inside brackets or below a cut
   statement as well (`fragments`), and the reading with the fewest faults counts. If that has faults too, a name that
-  stands behind `def` or `class` and is no definition in it is uncertain.
+  stands behind `def` or `class` and is no definition in it is uncertain; if two readings have as few, so is what only
+  one of them finds.
 """
 
 from __future__ import annotations
@@ -87,8 +88,12 @@ class Python:
             return _Reading(tree, clean, len(clean)).definitions(())
         if tree is None or _ENDLESS.search(clean):
             return _unparsed(clean)
-        best = _best_reading(tree, clean, begins)
-        return best.definitions(_said(clean) if best.faults else ())
+        best, *others = _best_readings(tree, clean, begins)
+        said = _said(clean) if best.faults or others else ()
+        found = best.definitions(said)
+        for other in others:
+            found = _in_both(found, other.definitions(said))
+        return found
 
     def outline(self, text: str) -> tuple[int, ...] | None:
         """See `grounding.languages.outline`."""
@@ -151,8 +156,10 @@ def _clean(text: str) -> str:
     return _LONE_RETURN.sub("\n", text) if "\r" in text else text
 
 
-def _best_reading(tree: Tree, text: str, begins: bool) -> _Reading:
-    """The reading of a text with the fewest faults, where parsing it as it is (`tree`) finds some."""
+def _best_readings(tree: Tree, text: str, begins: bool) -> list[_Reading]:
+    """The reading of a text with the fewest faults, where parsing it as it is (`tree`) finds some; several where they
+    have as many: code before a triple quote may be code, or the end of a string that holds some.
+    """
     looks = len(_LOOKS_DEFINED.findall(text))
 
     def cost(reading: _Reading) -> int:
@@ -162,8 +169,19 @@ def _best_reading(tree: Tree, text: str, begins: bool) -> _Reading:
     for other in _others(text, begins) if len(text) <= _LONGEST_MENDED else ():
         readings.append(_Reading(_parse(other), other, len(text)))
         if cost(readings[-1]) <= 0:
-            return readings[-1]
-    return min([_Reading(tree, text, len(text)), *readings], key=cost)
+            return readings[-1:]
+    readings = [*readings, _Reading(tree, text, len(text))]
+    least = min(map(cost, readings))
+    return [reading for reading in readings if cost(reading) == least]
+
+
+def _in_both(one: Definitions, other: Definitions) -> Definitions:
+    """What two readings of a text agree on; what only one of them finds is uncertain."""
+    places = {(each.name, each.start) for each in one.certain} & {(each.name, each.start) for each in other.certain}
+    disputed = [each for each in (*one.certain, *other.certain) if (each.name, each.start) not in places]
+    uncertain = [*one.uncertain.items(), *other.uncertain.items(), *((each.name, each.start) for each in disputed)]
+    agreed = tuple(each for each in one.certain if (each.name, each.start) in places)
+    return Definitions(agreed, _first_places(uncertain))
 
 
 def _others(text: str, begins: bool) -> Iterator[str]:

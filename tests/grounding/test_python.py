@@ -149,6 +149,21 @@ def test_what_cannot_be_parsed_but_says_def_is_uncertain() -> None:
     assert list(found.uncertain) == ["broken"]
 
 
+def test_where_two_readings_are_as_good_what_only_one_finds_is_uncertain() -> None:
+    """The lines before the quotes may be code, or the end of a string that holds some; so may those behind."""
+    lines = "import sys\n\ndef traced(module):\n    return module\n"
+    behind = 'ALLOWED = {\n    "abc",\n    "json",\n}\n\n\ndef test_it():\n    assert run("x")[0] == "json"\n'
+    text = f'{lines}"""\n\n{behind}'
+    found = PYTHON.definitions(text, begins=False)
+    assert found.certain == ()
+    assert set(found.uncertain) == {"traced", "ALLOWED", "test_it"}
+    # With the other quotes to be seen there is one reading, and so there is where the lines say what they are.
+    whole = PYTHON.definitions(f'TRACER = """\\\n{text}', begins=False)
+    assert [each.name for each in whole.certain] == ["TRACER", "ALLOWED", "test_it"]
+    prose = PYTHON.definitions(text.replace("import sys", "It does this."), begins=False)
+    assert [each.name for each in prose.certain] == ["ALLOWED", "test_it"]
+
+
 def test_a_line_of_two_megabytes() -> None:
     text = f"DATA = [{'1, ' * 660_000}]\ndef after(): pass\n"
     assert names(text) == ["DATA", "after"]
