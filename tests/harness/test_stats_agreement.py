@@ -59,6 +59,8 @@ def test_cohen_kappa_is_that_of_scikit_learn_and_statsmodels(cells: tuple[int, i
 
 
 @given(tables)
+@example((5, 0, 0, 0))
+@example((0, 0, 0, 7))
 def test_raw_positive_and_negative_agreement(cells: tuple[int, int, int, int]) -> None:
     a, b, c, d = cells
     result = agreement({0: Cells(*cells)})
@@ -177,6 +179,8 @@ def test_alpha_clusters_units_and_says_what_it_cannot() -> None:
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30), st.integers(0, 30))
+@example(0, 0, 4, 3)
+@example(0, 3, 0, 3)
 def test_detector_is_that_of_scikit_learn(hits: int, false_alarms: int, misses: int, rest: int) -> None:
     ours = detector(hits=hits, false_alarms=false_alarms, misses=misses)
     if hits + misses == 0:
@@ -194,6 +198,7 @@ def test_detector_is_that_of_scikit_learn(hits: int, false_alarms: int, misses: 
         assert (ours.precision.value, ours.why) == (None, "nothing was flagged")
 
 
-def test_detector_refuses_negative_counts() -> None:
+@pytest.mark.parametrize("counts", [(-1, 5, 5), (5, -1, 5), (5, 5, -1)])
+def test_detector_refuses_negative_counts(counts: tuple[int, int, int]) -> None:
     with pytest.raises(ValueError, match="negative"):
-        detector(hits=-1, false_alarms=0, misses=0)
+        detector(hits=counts[0], false_alarms=counts[1], misses=counts[2])

@@ -59,6 +59,12 @@ def test_sign_flip_draws_flips_where_there_are_too_many_sums() -> None:
     assert sign_flip(sums, seed=2).p != result.p
 
 
+def test_drawn_flips_never_give_a_p_of_0() -> None:
+    """All forty clusters moved one way: no drawn flip is as far out, and p is one in all that were drawn and seen."""
+    result = sign_flip([1 + float(x) for x in np.random.default_rng(5).random(40)])
+    assert (result.method, result.p, result.smallest) == ("monte carlo", 1 / 100_001, 1 / 100_001)
+
+
 def test_sign_flip_says_the_smallest_p_that_so_few_clusters_can_give() -> None:
     assert sign_flip([3, 4, 5, 6, 7]).p == sign_flip([3, 4, 5, 6, 7]).smallest == 1 / 16
     assert sign_flip([3, 4, 0, 0]).smallest == 1 / 2
