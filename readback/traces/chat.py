@@ -4,6 +4,8 @@ Rules:
 
 - The answer is what the last message of the assistant says, or what a call of a finishing tool (`FINISHING`) gives. A
   trace that ends in other calls has no answer: it is unscored, not judged as saying nothing.
+- What stands beside the messages as a completion (a response of the API, a message, several, or where the messages do
+  not end in an answer a text) follows them.
 - Calls are all calls of the assistant, in order; a step is one message. A result belongs to the call whose id it names,
   in the newest message that has it; to the next call without a result where it names none.
 - The format gives results no status. One that is a JSON object saying it failed, or reads like the message of an error
@@ -38,6 +40,8 @@ WRAPPERS = ("request", "body", "trace", "input", "data", "example", "sample", "r
 """Where an object holds the object that holds the messages."""
 
 _REPLIES = ("response", "completion", "output", "reply", "result")
+_SAID = ("completion", "response")
+"""Where what the model said may stand by itself: a message, several, or a text."""
 _IDS = ("id", "trace_id", "task_id", "instance_id", "episode_id", "conversation_id", "custom_id", "name")
 _GROUPS = ("repository", "repo", "repo_id", "repo_name", "group", "template")
 _ANSWERS = ("answer", "final_answer", "result", "response", "output", "text", "message", "content")
@@ -95,6 +99,19 @@ def _reply(value: dict[str, Any], before: Sequence[Any]) -> Iterator[Any]:
             if isinstance(message, dict) and not (before and before[-1] == message):
                 yield {"role": "assistant", **message}
             return
+    for said in (value[key] for key in _SAID if value.get(key)):
+        messages = said if isinstance(said, list) else [said]
+        if all(map(is_message, messages)):
+            yield from [] if list(before[-len(messages) :]) == messages else messages
+            return
+        if isinstance(said, str) and said.strip() and not (before and _is_answer(before[-1])):
+            yield {"role": "assistant", "content": said}
+            return
+
+
+def _is_answer(message: Any) -> bool:
+    """Whether a message is what the assistant said at the end; a text beside it is then something else."""
+    return is_message(message) and message["role"] == "assistant" and not list(_asked(message))
 
 
 def _checked(message: Any, at: int) -> dict[str, Any]:

@@ -70,6 +70,14 @@ def test_calls_results_and_the_final_answer() -> None:
             "response": {"body": {"choices": [{"message": messages[-1]}]}},
         },
         lambda messages: {"messages": messages, "response": {"choices": [{"message": messages[-1]}]}},
+        lambda messages: {"messages": messages[:-1], "completion": messages[-1]["content"]},
+        lambda messages: {"messages": messages[:-1], "response": messages[-1]["content"]},
+        lambda messages: {"messages": messages[:-1], "completion": messages[-1]},
+        lambda messages: {"messages": messages[:-2], "completion": messages[-2:]},
+        lambda messages: {"request": {"messages": messages[:-1]}, "response": messages[-1]["content"]},
+        lambda messages: {"messages": messages, "completion": messages[-1]},
+        lambda messages: {"messages": messages, "completion": messages[-2:]},
+        lambda messages: {"messages": messages, "response": "stored as 17"},
     ],
 )
 def test_messages_are_found_in_what_they_are_wrapped_in(wrap: Any) -> None:
