@@ -128,6 +128,17 @@ def test_the_bootstrap_interval_resamples_whole_clusters() -> None:
     assert paired(pairs) == paired(pairs)
 
 
+def test_each_draws_difference_is_over_its_own_pairs() -> None:
+    # A cluster of nine pairs that all get worse and one of a single pair that does not: -1, -0.9 or 0 in each draw.
+    found = paired([("large", True, False)] * 9 + [("small", True, True)]).difference
+    assert (found.value, found.ci95) == (pytest.approx(-0.9), pytest.approx((-1.0, 0.0)))
+
+
+def test_clusters_that_differ_and_make_up_for_each_other_have_an_interval() -> None:
+    found = paired([("up", False, True), ("down", True, False)]).difference
+    assert (found.value, found.ci95, found.why) == (0.0, (-1.0, 1.0), None)
+
+
 def test_an_interval_is_the_middle_95_percent_of_the_draws() -> None:
     assert percentile_interval(np.arange(1001) / 1000) == (pytest.approx((0.025, 0.975)), None)
 

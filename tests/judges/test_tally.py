@@ -118,6 +118,9 @@ def test_notes_say_what_a_reader_should_know() -> None:
     assert verdict("ssn").notes == ("SPLIT",)
     assert verdict("ssu").notes == ("VOTES_UNSCORED",)
     assert verdict("sss", flags=("UNKNOWN_CALL",)).notes == ("VOTES_FLAGGED",)
+    first, *others = votes("sss")
+    one_flagged = [first.model_copy(update={"flags": ("UNKNOWN_CALL",)}), *others]
+    assert verdict_of(setting(3), one_flagged).notes == ("VOTES_FLAGGED",)
     rule = Judge(rule_model("overlap"), Rubric("facts"), is_rule=True, votes=1).setting
     for said in (verdict_of(rule, votes("s")), nothing_to_judge(rule, "sha256:1"), too_long(rule, "sha256:1")):
         assert said.notes == ("SCRIPTED_JUDGE",)
@@ -129,6 +132,7 @@ def test_each_vote_is_a_clause_with_the_judges_own_words() -> None:
     assert [clause.name for clause in clauses] == ["vote 1", "vote 2", "vote 3"]
     assert [clause.outcome for clause in clauses] == ["pass", "fail", "unscored"]
     assert [clause.actual for clause in clauses] == [None, "a.py", None]
+    assert [clause.expected for clause in clauses] == [None, "every claim supported", None]
     assert [clause.why for clause in clauses] == ["reason 1", "reason 2", "unparseable: no JSON"]
     assert [clause.label for clause in clauses] == [None, "UNSUPPORTED", None]
 
