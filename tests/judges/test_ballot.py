@@ -118,6 +118,7 @@ def test_what_is_kept_is_bounded() -> None:
         ("supported", "not_supported"),
         ("supported", '"Unsupported"'),
         ("no_claim", "It is not supported!"),
+        ("supported", "My first verdict: supported. On reflection, verdict: not_supported."),
     ],
 )
 def test_words_that_speak_for_another_verdict_are_a_contradiction(verdict: Said, reason: str) -> None:
@@ -141,6 +142,7 @@ def test_words_that_speak_for_another_verdict_are_a_contradiction(verdict: Said,
         ("supported", "Fully supported."),
         ("not_supported", "unsupported"),
         ("not_supported", "Not supported."),
+        ("not_supported", "The date was not found. All other claims are supported."),
     ],
 )
 def test_words_that_speak_for_the_verdict_are_none(verdict: Said, reason: str) -> None:

@@ -93,6 +93,23 @@ def test_an_answer_that_is_too_long_is_not_shown_at_all() -> None:
     assert by_index(subject(answer=["x" * 5_000]), 2_000) is None
 
 
+def test_what_just_fits_is_shown_and_a_character_less_is_not_enough() -> None:
+    silent, two, three = subject(calls=()), calls_of(10, 10), calls_of(1_000, 1_000, 1_000)
+    whole = len(silent.question_line) + len(silent.answer_line)
+    assert with_trace(silent, whole) == without_trace(silent)
+    assert with_trace(silent, whole - 1) is None
+    blind = [Judge(rule_model("overlap"), Rubric("facts", trace=False), characters=whole - less) for less in (0, 1)]
+    assert [judge.view(silent) is None for judge in blind] == [False, True]
+    index = by_index(two, 2_000)
+    assert index is not None
+    length = sum(map(len, index.lines))
+    assert (by_index(two, length), by_index(two, length - 1)) == (index, None)
+    rest = len(three.question_line) + len(three.answer_line)
+    first_and_last = with_trace(three, rest + 2 * len(three.call_lines[0]))
+    assert first_and_last is not None
+    assert shown(first_and_last.lines) == ["question", 1, "left_out", 3, "answer"]
+
+
 @given(st.lists(st.integers(0, 3_000), max_size=12), st.integers(400, 20_000))
 def test_what_is_shown_fits_and_no_call_is_left_out_that_need_not_be(lengths: list[int], room: int) -> None:
     one = calls_of(*lengths)

@@ -114,7 +114,7 @@ def test_where_something_is_gone_what_is_supported_stands_and_the_rest_is_unscor
 
 
 def test_notes_say_what_a_reader_should_know() -> None:
-    assert verdict("sss").notes == ()
+    assert verdict("sss").notes == verdict("nnn").notes == verdict("ccc").notes == ()
     assert verdict("ssn").notes == ("SPLIT",)
     assert verdict("ssu").notes == ("VOTES_UNSCORED",)
     assert verdict("sss", flags=("UNKNOWN_CALL",)).notes == ("VOTES_FLAGGED",)
