@@ -8,7 +8,7 @@ What is counted, and how:
 - A name is defined once if the whole tree, tests, examples and vendored code included, has one definition of it, and
   nothing else binds it outside a function: no assignment, no import from outside of the repository. An import of it
   from the repository itself (a re-export) is no definition. Where a file does not parse, lines that begin like one
-  count.
+  count. A stub (`.pyi`) is asked about nothing, and what it defines it defines once more.
 - Public is what neither its own name nor a class around it begins with an underscore. `exported` says that its
   module's `__all__` names it, or a module above it imports it.
 """
@@ -85,6 +85,9 @@ class Index:
         self._exports: dict[str, frozenset[str]] = {}
         for path in layout.python:
             self._read(path)
+        for path, content in layout.files.items():
+            if path.endswith(".pyi"):
+                self._bound.update(_defined_in_stub(content))
 
     @cached_property
     def definitions(self) -> Mapping[str, int]:
@@ -157,6 +160,14 @@ def _parsed(content: bytes) -> ast.Module | str:
         return f"line {problem.lineno}: {problem.msg}" if problem.lineno else str(problem.msg)
     except ValueError as problem:
         return str(problem)
+
+
+def _defined_in_stub(content: bytes) -> set[str]:
+    """The names of functions, classes and methods in a stub, each once however many overloads it has."""
+    tree = _parsed(content)
+    if isinstance(tree, str):
+        return set(_DEFINITION_LINE.findall(content[:MAX_FILE].decode("utf-8", "replace")))
+    return {node.name for node in ast.walk(tree) if isinstance(node, Definition)}
 
 
 class _Reader:

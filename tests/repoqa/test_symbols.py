@@ -59,6 +59,15 @@ def test_uses_and_re_exports_do_not(other: str) -> None:
     assert "kettle_of" in once({"p/__init__.py": "", "p/a.py": "def kettle_of(): ...\n", "p/b.py": other + "\n"})
 
 
+@pytest.mark.parametrize(
+    "stub", ["def kettle_of() -> int: ...\n", "class X:\n    def kettle_of(self): ...\n", "def kettle_of(:\n"]
+)
+def test_a_stub_that_defines_the_name_makes_its_path_ambiguous(stub: str) -> None:
+    files = {"p/__init__.py": "", "p/a.py": "def kettle_of(): ...\ndef lid_of(): ...\n"}
+    assert once({**files, "p/a.pyi": stub}) == {"lid_of"}
+    assert once({**files, "p/a.pyi": "kettle_of()\n"}) == {"kettle_of", "lid_of"}
+
+
 def test_overloads_and_property_setters_are_one_definition() -> None:
     text = (
         "@overload\ndef pour(a: int) -> int: ...\n@overload\ndef pour(a: str) -> str: ...\ndef pour(a): return a\n"
