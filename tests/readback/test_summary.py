@@ -287,6 +287,23 @@ def test_a_cost_that_nobody_knows_is_null_and_what_is_known_stands_beside_it() -
     assert oracle.usage.why == "no model call is on record"
 
 
+@pytest.mark.parametrize("used", [{"calls": 1}, {"input": 1}, {"output": 1}])
+def test_whatever_was_used_has_a_price_to_be_unknown(used: dict[str, int]) -> None:
+    run = Run([task("dose/0001a")])
+    run.play("dose/0001a", usage=Usage(**used))  # type: ignore[arg-type]
+    assert summary(run).rows[0].usage.cost_unknown == 1
+
+
+def test_an_episode_that_is_not_scored_is_in_no_count_of_what_agents_did() -> None:
+    run = Run([task("dose/0001a", requires=("state", "answer"))])
+    says = {"state": "pass", "answer": "unscored"}
+    run.play("dose/0001a", says=says, notes=("REPAIRED_WRITE",), requests=[WROTE, READ], seconds=5)
+    (row,) = summary(run).rows
+    assert row.own_readback.model_dump() == {"wrote": 0, "read_back": 0}
+    assert row.repaired_writes.model_dump() == {"refused": 0, "repaired": 0}
+    assert (row.false_done.claimed, row.seconds.median) == (0, None)
+
+
 @pytest.mark.parametrize("ended", ["yesterday", "2026-01-15T10:15:00", None])
 def test_times_that_cannot_be_told_are_no_seconds(ended: str | None) -> None:
     run = Run([task("dose/0001a")])
