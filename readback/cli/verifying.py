@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from readback.cli.ending import DONE, MISSED, Mistake
+from readback.cli.ending import DONE, INCOMPLETE, MISSED, Mistake, worst
 from readback.cli.options import Json
 from readback.cli.output import document, note, result
 from readback.cli.playing import warn
@@ -24,7 +24,8 @@ def verify(
 ) -> int:
     """Judge write logs recorded elsewhere.
 
-    Each is played on a fork, and where it states a verdict, it is said whether that agrees.
+    Each is played on a fork, and where it states a verdict, it is said whether that agrees: exit 1 where one does not,
+    exit 3 where one that states nothing is unscored.
     """
     if not cases.is_file():
         raise Mistake(f"{str(cases)!r} is no file; name a file of cases, one JSON object a line (docs/state.md)")
@@ -46,7 +47,12 @@ def verify(
         document(_document(played, agree, disagree, unstated))
     else:
         note(f"{len(played)} cases: {agree} agree, {disagree} disagree, {unstated} state no verdict")
-    return MISSED if disagree else DONE
+    return worst(MISSED if disagree else DONE, INCOMPLETE if any(map(_is_left_open, played)) else DONE)
+
+
+def _is_left_open(played: Played) -> bool:
+    """Whether nobody can say how it went, and the case does not say that either."""
+    return played.agrees is None and any(verdict.outcome == "unscored" for verdict in played.verdicts)
 
 
 def _text_only(cases: Iterator[Case], path: Path) -> Iterator[Case]:

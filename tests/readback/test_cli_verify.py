@@ -81,10 +81,22 @@ def test_a_case_that_does_not_agree_says_why(tmp_path: Path) -> None:
     update = {**CASE["expected"]["updates"][0], "clauses": [{"name": "n", "label": "WRONG_VALUE", "fhirpath": "="}]}
     unscored = {**CASE, "expected": {"updates": [update]}}
     ended = readback("verify", write(tmp_path / "cases.jsonl", wrong, refused, unscored))
-    assert ended.code == 1
+    assert ended.code == 3
     assert "    updates[0].number: expected telecom.value = '777', found false" in ended.out, ended.out
     assert "    request 1 was refused with 404: HAPI-0302: Unknown resource type 'Nonsense'" in ended.out
     assert "    state is unscored: " in ended.out
+
+
+def test_what_nobody_can_judge_ends_in_3_unless_the_case_says_so(tmp_path: Path) -> None:
+    update = {**CASE["expected"]["updates"][0], "clauses": [{"name": "n", "label": "WRONG_VALUE", "fhirpath": "= ="}]}
+    unscored = {**CASE, "expected": {"updates": [update]}}
+    foreseen = {**unscored, "state": {"outcome": "unscored"}, "message": {"outcome": None}}
+    wrong = {**CASE, "state": {"outcome": "fail", "labels": ["PARTIAL"]}}
+    assert readback("verify", write(tmp_path / "cases.jsonl", CASE, foreseen)).code == 0
+    ended = readback("verify", write(tmp_path / "cases.jsonl", CASE, unscored, foreseen))
+    assert ended.code == 3
+    assert "phone  states nothing  state unscored" in ended.out
+    assert readback("verify", write(tmp_path / "cases.jsonl", unscored, wrong)).code == 3, "3 comes before 1"
 
 
 def test_a_misspelled_key_is_told_and_others_are_passed_over(tmp_path: Path) -> None:
