@@ -230,11 +230,17 @@ def _of_primary(experiment: Experiment, labels: Sequence[str]) -> Iterator[str]:
         if side.judge is not None and side.lens != "judge":
             yield f"primary.{name}.judge is for the lens 'judge'; add it, or leave the judge out"
         elif side.lens == "judge":
-            yield from _of_judge(experiment, name, side.judge, primary.run or labels[0])
+            yield from _of_judge(experiment, name, side.judge)
+        elif side.lens in ("state", "message") and experiment.primary_run.suite == "repoqa":
+            yield (
+                f"primary.{name} is the lens {side.lens!r}, which judges what was written, and in 'repoqa' nothing is;"
+                " take answer, grounding or judge"
+            )
 
 
-def _of_judge(experiment: Experiment, side: str, named: str | None, run: str) -> Iterator[str]:
+def _of_judge(experiment: Experiment, side: str, named: str | None) -> Iterator[str]:
     """A side that is a judge must mean one of the file's: once the run is played, the comparison cannot be changed."""
+    run = experiment.primary_run.label
     here = [judge.model for judge in experiment.judges if not judge.runs or run in judge.runs]
     meant = [model for model in here if named in (None, model)]
     if not here:

@@ -102,7 +102,7 @@ def test_what_is_wrong_is_named_with_what_was_expected(tmp_path: Path, change: s
     assert sentence in refused(tmp_path, change)
 
 
-def test_a_side_that_is_a_judge_must_mean_one_of_the_file(tmp_path: Path) -> None:
+def test_a_side_that_is_a_lens_must_be_one_that_judges_and_one_judge_of_the_file(tmp_path: Path) -> None:
     """A primary comparison cannot be changed once something is played, so no name in it may wait until then."""
 
     def said(side: str, judges: str = "votes = 3") -> str:
@@ -116,6 +116,10 @@ def test_a_side_that_is_a_judge_must_mean_one_of_the_file(tmp_path: Path) -> Non
 
     assert said("lens = 'judge', judge = 'scripted:overlop'") == (
         "primary.b: there is no judge 'scripted:overlop'; did you mean 'scripted:overlap'?"
+    )
+    assert said("lens = 'state'") == (
+        "primary.b is the lens 'state', which judges what was written, and in 'repoqa' nothing is; take answer,"
+        " grounding or judge"
     )
     coin = "votes = 3\n[[judges]]\nmodel = 'scripted:coin'"
     assert said("lens = 'judge'", coin) == (
