@@ -15,6 +15,7 @@ from typing import Any
 
 from harness.agent import Agent, Briefing, Played
 from harness.clock import Clock
+from harness.counted import counted
 from harness.faults import traceback_of
 from harness.limits import Budget
 from harness.plan import Plan, Planned
@@ -125,14 +126,13 @@ class Crew:
 
     def problems(self) -> list[str]:
         """What was not started, and why."""
-        said = [
-            f"{reason}; {self._not_played[name]} more of its episodes were not played"
-            for name, reason in self._given_up.items()
-        ]
+        said = []
+        for name, reason in self._given_up.items():
+            left = counted(self._not_played[name], "more of its episodes was", "more of its episodes were")
+            said.append(f"{reason}; {left} not played" if self._not_played[name] else reason)
         if self._beyond_budget:
-            said.append(
-                f"the budget of {self._budget.usd} USD is used up; {self._beyond_budget} episodes were not played"
-            )
+            left = counted(self._beyond_budget, "episode was", "episodes were")
+            said.append(f"the budget of {self._budget.usd} USD is used up; {left} not played")
         return said
 
     def _work(self) -> None:
@@ -176,7 +176,8 @@ class Crew:
         with self._lock:
             self._failures[name] = self._failures[name] + 1 if episode.ending == "provider_error" else 0
             if episode.ending == "auth":
-                self._given_up.setdefault(name, f"{name}: {episode.error}")
+                error = episode.error or "its key was refused"
+                self._given_up.setdefault(name, error if error.startswith(name) else f"{name}: {error}")
             elif self._failures[name] >= PROVIDER_PATIENCE:
                 reason = f"{name}: {PROVIDER_PATIENCE} provider errors in a row, the last: {episode.error}"
                 self._given_up.setdefault(name, reason)

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from harness.counted import counted
 from harness.limits import Budget
 from harness.models.exchange import GATE
 from judges.judge import Case, Judge
@@ -93,12 +94,13 @@ class Bench:
 
     def problems(self) -> list[str]:
         """What was not asked, and why."""
-        said = [
-            f"{reason}; {self._not_asked[name]} more of its votes were not asked"
-            for name, reason in self._given_up.items()
-        ]
+        said = []
+        for config, reason in self._given_up.items():
+            left = counted(self._not_asked[config], "more of its votes was", "more of its votes were")
+            said.append(f"{reason}; {left} not asked" if self._not_asked[config] else reason)
         if self._beyond_budget:
-            said.append(f"the budget of {self._budget.usd} USD is used up; {self._beyond_budget} votes were not asked")
+            left = counted(self._beyond_budget, "vote was", "votes were")
+            said.append(f"the budget of {self._budget.usd} USD is used up; {left} not asked")
         return said
 
     def _batch(self) -> list[Vote | None]:
@@ -152,7 +154,8 @@ class Bench:
         with self._lock:
             self._failures[config] = self._failures[config] + 1 if vote.fault == "provider_error" else 0
             if vote.fault == "auth":
-                self._given_up.setdefault(config, f"{judge.name}: {vote.error}")
+                error = vote.error or "its key was refused"
+                self._given_up.setdefault(config, error if error.startswith(judge.name) else f"{judge.name}: {error}")
             elif self._failures[config] >= PROVIDER_PATIENCE:
                 reason = f"{judge.name}: {PROVIDER_PATIENCE} provider errors in a row, the last: {vote.error}"
                 self._given_up.setdefault(config, reason)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.counted import counted
 from readback.cli.ending import DONE, USAGE, Mistake
 from readback.cli.numbers import whole
 from readback.cli.options import Json, RunPath
@@ -120,7 +121,7 @@ def _say_sheet(run: Path, sheet: Sheet, where: Path, sample: int, *, as_json: bo
         result(str(where / CSV))
         result(str(where / FORM))
     if len(sheet.items) < sample:
-        note(f"There are only {len(sheet.items)} episodes to draw from.")
+        note(f"Only {counted(len(sheet.items), 'episode')} can be drawn from.")
     note("Give people these two files and nothing else of the run; what they send back is read by:")
     note(f"  readback annotate {run} --labels FILE")
 
@@ -144,4 +145,5 @@ def _say_taken(run: Path, taken: Taken, *, as_json: bool) -> None:
         said = ", ".join(f"{count} {label}" for label, count in labels.items())
         result(f"{taken.setting.name}: {len(taken.labels)} of {len(taken.sheet.items)} items labelled: {said}")
     if taken.kept:
-        note(f"{taken.kept} items that are blank now were labelled before; those labels stay.")
+        blank = counted(taken.kept, "item that is blank now was", "items that are blank now were")
+        note(f"{blank} labelled before; what was said of them stays.")

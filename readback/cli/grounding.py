@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
 import typer
 
+from harness.counted import counted
 from readback.cli.ending import DONE, INCOMPLETE, MISSED, USAGE, Mistake, worst
 from readback.cli.options import Json
 from readback.cli.output import note, result
@@ -202,7 +203,7 @@ class _Text:
             head = ["policy", "pass", "fail", "vacuous", "unscored", "grounded", "null", "differs"]
             rows = [_row(each.policy.name, each.totals, each.differs) for each in grounder.sensitivity()]
             result()
-            for line in columns([head, *rows]):
+            for line in columns([head, *rows], right=range(1, len(head))):
                 result(line)
 
 
@@ -223,7 +224,7 @@ def _sentence(totals: GroundingTotals) -> str:
     refusals = f" ({totals.refusal} of them refusals)" if totals.refusal else ""
     bounds = f", between {totals.bounds[0]:.1%} and {totals.bounds[1]:.1%} with the unscored" if totals.bounds else ""
     null = (
-        f"null {_percent(totals.null_rate)} over {totals.null_pairs} pairs"
+        f"null {_percent(totals.null_rate)} over {counted(totals.null_pairs, 'pair')}"
         if totals.null_rate is not None
         else f"no null: {totals.null_why}"
     )

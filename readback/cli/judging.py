@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from harness.counted import counted
 from readback.cli.ending import DONE, INCOMPLETE, Mistake
 from readback.cli.numbers import whole
 from readback.cli.options import CacheMode, Dollars, External, Json, Prices, RunPath
@@ -172,15 +173,17 @@ def _planned(run: Path, judging: Judging) -> JudgingPlan:
 
 def _say_plan(plan: JudgingPlan, judges: Sequence[Judge], say: Callable[[str], None]) -> None:
     for judge, one in zip(judges, plan.judges, strict=True):
-        aside = [f"{one.votes_stored} votes are there"] if one.votes_stored else []
-        aside += [f"{one.silent} episodes claim nothing"] if one.silent else []
-        aside += [f"{one.too_long} are too long"] if one.too_long else []
-        calls = "no call" if judge.is_rule else f"{one.calls} calls"
+        aside = [counted(one.votes_stored, "vote is there", "votes are there")] if one.votes_stored else []
+        aside += [counted(one.silent, "episode claims nothing", "episodes claim nothing")] if one.silent else []
+        aside += [counted(one.too_long, "is too long", "are too long")] if one.too_long else []
+        calls = "no call" if judge.is_rule else counted(one.calls, "call")
         cost = "" if judge.is_rule else f", {_cost(one.cost_usd, judge)}"
         more = f" ({'; '.join(aside)})" if aside else ""
-        say(f"{judge.setting.title}: {one.votes} votes on {one.episodes} episodes, {calls}{cost}{more}")
+        votes = f"{counted(one.votes, 'vote')} on {counted(one.episodes, 'episode')}"
+        say(f"{judge.setting.title}: {votes}, {calls}{cost}{more}")
     if plan.unfinished:
-        say(f"{plan.unfinished} episodes ended unscored and are not judged; readback resume plays them again")
+        ended = counted(plan.unfinished, "episode ended unscored and is", "episodes ended unscored and are")
+        say(f"{ended} not judged; readback resume {plan.run} plays what is unscored again")
 
 
 def _cost(cost_usd: float | None, judge: Judge) -> str:
@@ -230,14 +233,14 @@ def _say_table(settings: Sequence[JudgeSetting], standings: Sequence[Standing]) 
                 str(sum(one.flags.values())), "unknown" if one.billed_usd is None else f"{one.billed_usd:.2f}",
             ]
         )  # fmt: skip
-    for line in columns(rows):
+    for line in columns(rows, right=range(1, len(rows[0]))):
         result(line)
     note("pass rate: pass / (pass + fail). mean: of supported among the votes for and against, over episodes.")
     note("split: episodes whose valid votes differ. flagged: flags on votes that count; see docs/judges.md.")
 
 
 def _share(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f} %"
+    return "–" if share is None else f"{100 * share:.1f} %"
 
 
 def _nothing_to_judge(run: Path, judging: Judging) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from harness.visible import in_line
@@ -17,12 +17,17 @@ _WIDTH = 120
 """The width of what is written to a file or another program."""
 
 
-def columns(rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    """The rows with their cells one below the other; the last cell of a row may be of any length."""
+def columns(rows: Iterable[Iterable[str]], *, right: Container[int] = ()) -> Iterator[str]:
+    """The rows with their cells one below the other; the last cell of a row may be of any length.
+
+    `right` are the columns of numbers, counted from 0: they stand at the right edge.
+    """
     table = [[in_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
     for row in table:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        placed = zip(row, widths, strict=True)
+        cells = (c.rjust(width) if at in right else c.ljust(width) for at, (c, width) in enumerate(placed))
+        yield "  ".join(cells).rstrip()
 
 
 def show_lines(lines: Iterable[Line]) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from harness.counted import counted
 from readback.cli.output import document, note, result
 from readback.cli.pages import columns
 
@@ -23,7 +24,7 @@ def show_plan(plan: Plan, expected: Estimate, undrawn: Mapping[str, str], *, as_
         return
     kinds = ", ".join(f"{count} {kind}" for kind, count in described.kinds.items())
     result(f"suite        {described.suite}, {described.suite_digest}")
-    result(f"tasks        {described.tasks} of {len(described.templates)} templates ({kinds})")
+    result(f"tasks        {described.tasks} of {counted(len(described.templates), 'template')} ({kinds})")
     result(f"conditions   {', '.join(described.conditions)}")
     result(f"repeats      {described.repeats}")
     result(f"episodes     {described.episodes}")

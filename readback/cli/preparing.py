@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.counted import counted
 from readback.cli.ending import Mistake
 from readback.cli.output import document, note, result
 from readback.cli.playing import opened, refuse_no_task, warn, warn_of_undrawn
@@ -210,10 +211,10 @@ def show_plan(plan: ExperimentPlan, *, as_json: bool) -> None:
         ]
         for run in plan.runs
     ]  # fmt: skip
-    for line in columns([head, *rows]):
+    for line in columns([head, *rows], right=(2, 3, 5, 6, 7, 8)):
         result(line)
     for judge in plan.judges:
-        result(f"judge       {judge.judge}: at most {judge.votes_at_most} votes on {', '.join(judge.runs)}")
+        result(f"judge       {judge.judge}: at most {counted(judge.votes_at_most, 'vote')} on {', '.join(judge.runs)}")
     cost = plan.why if plan.cost_usd is None else f"about {plan.cost_usd:.2f} USD, judges apart"
     cost = cost if any(run.model_calls for run in plan.runs) else "nothing: no model plays (judges apart)"
     result(f"cost        {cost}")

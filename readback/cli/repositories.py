@@ -105,15 +105,19 @@ def list_(names: Names = None, lock: LockPath = None, as_json: Json = False) -> 
     if as_json:
         document(RepositoryList(lock=chosen.digest, repositories=tuple(listed)))
         return
-    for line in columns(
-        (
-            one.name, one.version, one.bucket, one.figure.partition(" (")[0], one.licence,
-            f"{one.files} files, {(one.bytes or 0) / 1e6:.1f} MB, {one.public} public symbols, {one.once} defined once"
-            if one.here else "not here",
-        )
-        for one in listed
-    ):  # fmt: skip
+    head = ["name", "version", "bucket", "popularity", "licence", "files", "MB", "public symbols", "defined once"]
+    for line in columns([head, *map(_cells, listed)], right=range(5, len(head))):
         result(line)
+    missing = sum(not one.here for one in listed)
+    if missing:
+        note(f"{missing} of {len(listed)} are not here; bring them by readback repos sync{_lock(lock)}")
+
+
+def _cells(one: RepositoryLine) -> list[str]:
+    said = [one.name, one.version, one.bucket, one.figure.partition(" (")[0], one.licence]
+    if not one.here:
+        return [*said, "not here", "", "", ""]
+    return [*said, f"{one.files:,}", f"{(one.bytes or 0) / 1e6:.2f}", f"{one.public:,}", f"{one.once:,}"]
 
 
 def _lock(path: Path | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.counted import counted
 from readback.cli.ending import DONE, INCOMPLETE, worst
 from readback.cli.options import FailUnder, Json, RunPath
 from readback.cli.output import note
@@ -26,7 +27,7 @@ def score(run: RunPath, fail_under: FailUnder = None, as_json: Json = False) -> 
         with Meter("judging", of, unit="episodes") as meter:
             report = judge_again(folder, source.judge, progress=lambda done: meter.at(done))
         say_problems(report.problems)
-        note(f"{report.judged_again} episodes were judged again.")
+        note(f"{counted(report.judged_again, 'episode was', 'episodes were')} judged again.")
         if report.unjudged:
             note(f"{report.unjudged} could not be judged; what was said of them before, if anything, stands.")
         code = conclude(folder, thresholds, as_json=as_json)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.counted import counted
 from readback.cli.ending import DONE, Mistake
 from readback.cli.numbers import amount, whole
 from readback.cli.options import PerTemplate, RecordPath, Seed, TaskNames
@@ -122,7 +123,7 @@ def _serve_sessions(
         with _folder(suite, options, out) as folder:
             sessions = Sessions(suite, folder, address, lifetime=lifetime)
             result(address)
-            note(f"{len(suite.tasks)} tasks; sessions are kept in {folder.path}. Ctrl-C ends it.")
+            note(f"{counted(len(suite.tasks), 'task')}; sessions are kept in {folder.path}. Ctrl-C ends it.")
             note(
                 "  open one:   readback session open TASK"
                 + ("" if address.endswith(":8080") else f" --server {address}")

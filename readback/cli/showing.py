@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.counted import counted
 from readback.cli.ending import Mistake
 from readback.cli.options import Json, RunPath
 from readback.cli.output import document, note, result
@@ -101,7 +102,7 @@ def _nothing_found(run: Path, entries: Sequence[Entry], wanted: _Wanted) -> str:
     if wanted.episode is not None:
         known = {entry.task.id for entry in entries}
         return str(UnknownNameError("episode", wanted.episode, known, f"see readback show {quote(str(run))}"))
-    return f"none of the {len(entries)} episodes of {str(run)!r} is like that; leave an option out"
+    return f"{str(run)!r} holds {counted(len(entries), 'episode')}, and none is like that; leave an option out"
 
 
 def _one(folder: RunFolder, entry: Entry, *, full: bool, as_json: bool) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from harness.counted import counted
 from readback.cli.ending import DONE, MISSED
 from readback.cli.options import Counterfactual, Json, Kinds, Limit, LockPath, PerTemplate, RecordPath, Seed, TaskNames
 from readback.cli.output import document, note, result
@@ -65,8 +66,10 @@ def validate(
         if not found.problems:
             for line in columns((name, f"{count} of {found.tasks}") for name, count in found.successes.items()):
                 result(line)
-            result(f"{suite} is sound: {found.episodes} episodes on {found.tasks} tasks did what they must.")
+            played = f"{counted(found.episodes, 'episode')} on {counted(found.tasks, 'task')}"
+            result(f"{suite} is sound: {played} did what they must.")
     if found.problems:
         tasks = {problem.task for problem in found.problems}
-        note(f"{suite} is not sound: {len(found.problems)} problems in {len(tasks)} of {found.tasks} tasks.")
+        problems = counted(len(found.problems), "problem")
+        note(f"{suite} is not sound: {problems} in {len(tasks)} of {counted(found.tasks, 'task')}.")
     return DONE if found.sound else MISSED

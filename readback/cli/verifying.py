@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.counted import counted
 from readback.cli.ending import DONE, INCOMPLETE, MISSED, Mistake, worst
 from readback.cli.options import Json
 from readback.cli.output import document, note, result
@@ -46,7 +47,12 @@ def verify(
     if as_json:
         document(_document(played, agree, disagree, unstated))
     else:
-        note(f"{len(played)} cases: {agree} agree, {disagree} disagree, {unstated} state no verdict")
+        said = (
+            counted(agree, "agrees", "agree"),
+            counted(disagree, "disagrees", "disagree"),
+            counted(unstated, "states no verdict", "state no verdict"),
+        )
+        note(f"{counted(len(played), 'case')}: {', '.join(said)}")
     return worst(MISSED if disagree else DONE, INCOMPLETE if any(map(_is_left_open, played)) else DONE)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.counted import counted
 from readback.experiment.document import ExperimentResult
 from readback.experiment.file import Experiment
 from readback.experiment.primary import PrimaryResult, side_words
@@ -74,7 +75,7 @@ def _notes(primary: PrimaryResult) -> list[str]:
     if primary.rule:
         notes.append("The judge is a rule and no model: it shows that everything works, and measures nothing else.")
     if primary.unscored:
-        notes.append(f"{primary.unscored} pairs are not scored on both sides.")
+        notes.append(f"{counted(primary.unscored, 'pair is', 'pairs are')} not scored on both sides.")
     if primary.smallest_p is not None and primary.smallest_p > 0.05:
         notes.append("So few clusters differ that p cannot fall to 0.05, whatever the difference.")
     if primary.why:

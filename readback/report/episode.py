@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from harness.counted import counted
 from harness.plain import json_text
 from harness.task import Task
 from harness.trace import Change, Episode
@@ -94,7 +95,7 @@ def _answer(episode: Episode, entities: Sequence[Entity], purse: Allowance, left
 
 def _facts(entry: Entry, episode: Episode) -> str:
     claim = f"claims {episode.claim}" if episode.claim else "claim unknown"
-    facts = [f"ended {episode.ending}", claim, f"repeat {entry.repeat}", f"{len(episode.calls)} calls"]
+    facts = [f"ended {episode.ending}", claim, f"repeat {entry.repeat}", counted(len(episode.calls), "call")]
     if episode.usage.input or episode.usage.output:
         facts.append(f"{episode.usage.input} tokens in, {episode.usage.output} out")
     if episode.usage.cost_usd is not None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from harness.counted import counted
 from harness.values import canonical
 from readback.comparison.reading import Source
 from readback.report.plots import Bars, Flow, LabelProfile, Stacks, bars_of, flows_of, labels_of, stacks_of
@@ -64,7 +65,7 @@ def run_view(number: int, source: Source, summary: Summary, judged: Judged) -> R
         pictures=() if screen.withheld else _pictures(summary.rows, judged),
         about=_about(source.stored.about),
         origin=_origin(source.stored.about, summary),
-        judges=[(judge.title, f"{judge.about}; {judge.votes} votes") for judge in source.judges.values()],
+        judges=[(judge.title, f"{judge.about}; {counted(judge.votes, 'vote')}") for judge in source.judges.values()],
         conditions=_conditions(source.stored.about),
         is_synthetic=summary.record is None or summary.record.synthetic,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
+from harness.counted import counted
 from readback.comparison.document import Comparison, DetectorSide, Number, Pair, RaterLine, Split
 from readback.tables.grid import Column, Grid, Screen
 from readback.tables.words import NONE, interval, percent
@@ -227,7 +228,7 @@ def _alpha_notes(raters: Sequence[RaterLine]) -> tuple[str, ...]:
 
 def _head(comparison: Comparison) -> tuple[str, ...]:
     runs = ", ".join(f"{run.run} ({run.suite}, {run.created or 'no date'})" for run in comparison.runs)
-    counts = f"{comparison.episodes} episodes"
+    counts = counted(comparison.episodes, "episode")
     if comparison.same:
         counts += f", {comparison.same} of them in several runs and counted once"
     if comparison.baselines_left_out:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Sequence
 from shlex import quote
 
+from harness.counted import counted
 from readback.summary.document import Comparison, LensRate, Rate, Row, Side, Summary
 from readback.tables.grid import Column, Grid, Screen
 from readback.tables.repositories import counterfactual_grid, quadrant_grids
@@ -89,7 +90,7 @@ def head_of(summary: Summary) -> tuple[str, ...]:
         parts += [f"record {_short(record.hash)} ({made})", f"clock {record.clock}"]
     if summary.seed is not None:
         parts.append(f"seed {summary.seed}")
-    episodes = f"{counts.scored} of {counts.planned} episodes scored"
+    episodes = f"{counts.scored} of {counted(counts.planned, 'episode')} scored"
     if counts.unscored:
         episodes += f", {counts.unscored} unscored"
     if counts.missing:

@@ -263,7 +263,7 @@ def test_a_key_that_is_refused_ends_the_asking_of_that_judge_alone(tmp_path: Pat
         report = judged(folder, refused, other, jobs=1)
         assert len(asked_of(refused)) == 1
         assert len(asked_of(other)) == 24
-        assert report.problems == ["oracle:a: oracle:a answered 401: wrong key; 23 more of its votes were not asked"]
+        assert report.problems == ["oracle:a answered 401: wrong key; 23 more of its votes were not asked"]
         assert report.left[refused.setting.config] == 23
         assert {verdict.config for verdict in folder.verdicts()} == {other.setting.config}
         mended = judge_of(always(said()), name="oracle:a")

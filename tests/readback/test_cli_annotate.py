@@ -59,7 +59,7 @@ def test_the_words_say_what_was_drawn_and_where_it_is(here: Path) -> None:
     assert stratum.strip() == "4 of 4      no lens has judged"
     assert Path(sheet).is_file()
     assert Path(form).is_file()
-    assert "There are only 4 episodes to draw from." in made.err
+    assert "Only 4 episodes can be drawn from." in made.err
 
 
 def test_wrong_rows_are_named_one_by_one_and_nothing_is_taken(here: Path) -> None:

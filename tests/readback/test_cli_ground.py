@@ -126,10 +126,10 @@ def test_sensitivity_is_the_table_over_policies(tmp_path: Path) -> None:
     file = write(tmp_path / "a.jsonl", chat("request_body", "src/a.py"), chat("httpadapter_x HTTPadapter", "src/a.py"))
     ended = readback("ground", file, "--sensitivity")
     assert ended.out.splitlines()[-4:] == [
-        "policy   pass  fail  vacuous  unscored  grounded  null   differs",
-        "paper    0     2     0        0         0.0%      0.0%   0",
-        "mention  1     1     0        0         50.0%     50.0%  1",
-        "exact    0     2     0        0         0.0%      0.0%   0",
+        "policy   pass  fail  vacuous  unscored  grounded   null  differs",
+        "paper       0     2        0         0      0.0%   0.0%        0",
+        "mention     1     1        0         0     50.0%  50.0%        1",
+        "exact       0     2        0         0      0.0%   0.0%        0",
     ]
     value = document(readback("ground", file, "--sensitivity", "--json"))
     assert [each["policy"]["name"] for each in value["sensitivity"]] == ["paper", "mention", "exact"]

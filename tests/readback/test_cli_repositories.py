@@ -67,7 +67,10 @@ def test_sync_verify_and_list_ones_own_repository(place: Path, mine: Path) -> No
         ("mine", True, 4, 5),
         ("ferrytide", True, 18, 29),
     ]
-    assert "5 defined once" in readback("repos", "list", "--lock", mine).out
+    listed = [line.split() for line in readback("repos", "list", "--lock", mine).out.splitlines()]
+    assert listed[0] == ["name", "version", "bucket", "popularity", "licence", "files", "MB", "public", "symbols",
+                         "defined", "once"]  # fmt: skip
+    assert listed[1][0] == "mine" and listed[1][-1] == "5"
 
 
 @pytest.mark.parametrize(

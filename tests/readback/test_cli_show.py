@@ -177,7 +177,7 @@ def test_of_a_lens_that_judged_again_by_other_rules_the_last_verdict_is_shown(ru
         (["ehr/weigth/0001a"], "there is no episode 'ehr/weigth/0001a'; did you mean 'ehr/weight/0001a'"),
         (["--agent", "orcale"], "there is no agent 'orcale'; did you mean 'oracle'?"),
         (["--condition", "defualt"], "there is no condition 'defualt'; did you mean 'default'?"),
-        (["--label", "NONE"], "none of the 3 episodes"),
+        (["--label", "NONE"], "holds 3 episodes, and none is like that"),
     ],
 )
 def test_what_is_not_there_is_said_with_the_nearest_name(run: Path, arguments: list[str], sentence: str) -> None:

@@ -51,7 +51,7 @@ def test_validate_names_the_task_that_is_unsound(toy: Path) -> None:
     ended = readback("validate", "toy")
     assert ended.code == 1
     assert ended.out == "tally/raise/0002: idle: expected failure; it‹U+001B›[31m succeeds\n"
-    assert ended.err.endswith("toy is not sound: 1 problems in 1 of 3 tasks.\n")
+    assert ended.err.endswith("toy is not sound: 1 problem in 1 of 3 tasks.\n")
     document = readback("validate", "toy", "--json").document
     validator_for(schema("validation")).validate(document)
     assert document["problems"][0]["task"] == "tally/raise/0002"

@@ -53,7 +53,7 @@ def test_a_case_is_played_and_judged_and_says_whether_it_agrees(tmp_path: Path) 
     assert lines[2].startswith("wrong  DISAGREES  state fail PHANTOM_SUCCESS")
     assert lines[3].startswith("    ")
     assert "PHANTOM_SUCCESS" in lines[3]
-    assert ended.err == "3 cases: 1 agree, 1 disagree, 1 state no verdict\n"
+    assert ended.err == "3 cases: 1 agrees, 1 disagrees, 1 states no verdict\n"
 
 
 def test_json_is_one_document(tmp_path: Path) -> None:
