@@ -46,6 +46,14 @@ def test_a_judge_sees_question_calls_and_answer_in_this_order() -> None:
     }  # fmt: skip
 
 
+def test_arguments_that_did_not_parse_are_shown_as_they_were_written() -> None:
+    one = subject(calls=(call(1, arguments=None, raw_arguments='{"path": ', status="error", result="no JSON"),))
+    extract, index = with_trace(one, 10_000), by_index(one, 10_000)
+    assert extract is not None and index is not None
+    assert json.loads(extract.lines[1])["arguments"] == '{"path": '
+    assert json.loads(index.lines[1])["arguments"] == '{"path": '
+
+
 def test_nothing_tells_who_it_was_and_what_it_wrote_beside_its_calls_is_no_evidence() -> None:
     one = subject(agent="openai:gpt-x", condition="grounded", texts=(Text(step=1, text="SECRET THOUGHT"),), repeat=7)
     extract = with_trace(one, 10_000)

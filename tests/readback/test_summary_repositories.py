@@ -83,6 +83,16 @@ def test_every_episode_is_in_one_cell_and_refusals_are_no_vacuous_ones() -> None
     assert rate.cluster == "repository"
 
 
+def test_an_answer_whose_grounding_nobody_can_tell_is_in_no_quadrant() -> None:
+    tasks = [task(number, "a") for number in range(3)]
+    runs = [played(one, cell, contains=True) for one, cell in zip(tasks, ("C?", "I?", "CG"), strict=True)]
+    (row,) = summary_of(tasks, runs).rows
+    assert (row.success.passed, row.success.fail, row.success.unscored) == (2, 1, 0)
+    assert row.quadrants is not None
+    assert (row.quadrants.CG, row.quadrants.unscored, row.quadrants.shares["CG"].rate) == (1, 2, 1.0)
+    assert row.quadrants.paper.model_dump() == {"CG": 1, "CU": 0, "IG": 0, "IU": 0, "unscored": 2}
+
+
 def test_shares_have_the_error_between_repositories() -> None:
     tasks = [task(number, repository) for repository in "abcd" for number in range(5)]
     cells = {"a": "CG", "b": "CU", "c": "CU", "d": "?"}
