@@ -62,9 +62,15 @@ class Question:
     repeat: int
 
     @cached_property
+    def written(self) -> bytes:
+        """The request as canonical JSON: it is long, and written once for the key and for keeping it."""
+        return canonical(self.request)
+
+    @cached_property
     def key(self) -> str:
-        """The digest of all of it."""
-        return digest([self.provider, self.base_url, self.model, self.request, self.repeat])
+        """The digest of all of it, as of `[provider, base_url, model, request, repeat]`."""
+        head = canonical([self.provider, self.base_url, self.model])[:-1]
+        return digest(b"%b,%b,%d]" % (head, self.written, self.repeat))
 
     @property
     def whole(self) -> dict[str, Any]:
@@ -112,7 +118,7 @@ class Cache:
         """Keep the reply, and give back what is kept: the first one, where another was quicker."""
         row = (
             question.key, question.provider, question.base_url, question.model, question.repeat,
-            _packed(question.request), _packed(reply),
+            _packed(question.written), _packed(canonical(reply)),
         )  # fmt: skip
         if self._is_new("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?)", *row):
             return reply
@@ -129,7 +135,7 @@ class Cache:
         for provider, base_url, model, repeat, request in self._rows(
             "SELECT provider, base_url, model, repeat, request FROM replies ORDER BY (provider = ?) + (model = ?) +"
             " (base_url = ?) + (repeat = ?) DESC, abs(length(request) - ?) LIMIT ?",
-            question.provider, question.model, question.base_url, question.repeat, len(_packed(question.request)),
+            question.provider, question.model, question.base_url, question.repeat, len(_packed(question.written)),
             EXPLAINED,
         ):  # fmt: skip
             kept = Question(provider, base_url, model, _unpacked(request), repeat).whole
@@ -212,8 +218,8 @@ def _write_quickly(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA journal_mode = WAL")
 
 
-def _packed(value: Mapping[str, Any]) -> bytes:
-    return zlib.compress(canonical(value), _LEVEL)
+def _packed(written: bytes) -> bytes:
+    return zlib.compress(written, _LEVEL)
 
 
 def _unpacked(packed: bytes) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from harness.loop import ModelAgent
 from harness.models.exchange import Exchange
 from harness.models.openai import openai_model
 from harness.prices import Prices, read_prices
+from harness.values import digest
 from tests.harness.provider import Fail, Provider, Raw, Say, Step, plain_client
 from tests.support import ROOT
 
@@ -70,6 +71,11 @@ def test_a_reply_is_kept_and_found_again(cache: Cache) -> None:
 def test_everything_that_a_reply_depends_on_is_in_the_key(cache: Cache, other: dict[str, Any]) -> None:
     cache.put(question(), {"a": 1})
     assert cache.get(question(**other)) is None
+
+
+def test_a_key_is_the_digest_of_all_of_it() -> None:
+    """So replies that were kept before are found."""
+    assert question(repeat=3).key == digest(["openai", "http://x/v1", "m", REQUEST, 3])
 
 
 def test_the_order_of_keys_is_nothing(cache: Cache) -> None:
