@@ -4,7 +4,8 @@ Counting rules:
 - A pair are two episodes of one task and repeat that have in common whatever the sides do not name (agent, condition,
   the rest of the variant). Where the sides are lenses, a pair is one episode.
 - Baselines take part where the sides name an agent, or where nobody else was played.
-- A pair counts where both sides have a value; others are `unscored`.
+- A pair counts where both sides have a value; others are `unscored` where one side is, and else `vacuous`, where one
+  side claims nothing.
 - The p-value is that of the sign-flip test over clusters and is not adjusted: there is one primary comparison. All
   others in a report are exploratory, and adjusted among themselves.
 """
@@ -21,7 +22,7 @@ from readback.comparison.raters import Rater, raters_of
 from readback.comparison.reading import Rated, RaterKey, ReadRun
 from readback.experiment.file import ExperimentError, Measure, PrimaryForm, SideForm
 from readback.summary.ledger import variant_of
-from readback.summary.quadrants import MEASURES
+from readback.summary.quadrants import MEASURES, is_unscored
 
 Interval = tuple[float, float]
 
@@ -42,6 +43,7 @@ class PrimaryResult(Value):
     rule: bool = False
     pairs: int
     unscored: int
+    vacuous: int = 0
     rate_a: float | None
     rate_b: float | None
     only_a: int
@@ -69,6 +71,10 @@ def primary_of(form: PrimaryForm, run: ReadRun) -> PrimaryResult:
         if x is not None and y is not None
     ]
     found = paired(scored)
+    lens_a, lens_b = (_rater(side, run).key if side.lens else None for side in (form.a, form.b))
+    unscored = sum(
+        _is_unscored(form.measure, a[key][0], lens_a) or _is_unscored(form.measure, b[key][0], lens_b) for key in both
+    )
     return PrimaryResult(
         run=run.source.run,
         suite=run.source.suite,
@@ -79,7 +85,8 @@ def primary_of(form: PrimaryForm, run: ReadRun) -> PrimaryResult:
         baselines_only=all(one.entry.kind == "baseline" for one in chosen),
         rule=any(side.lens == "judge" and _rater(side, run).kind == "scripted" for side in (form.a, form.b)),
         pairs=found.pairs,
-        unscored=len(both) - found.pairs,
+        unscored=unscored,
+        vacuous=len(both) - found.pairs - unscored,
         rate_a=found.rate_a,
         rate_b=found.rate_b,
         only_a=found.only_a,
@@ -148,6 +155,12 @@ def _value(measure: Measure, one: Rated, key: RaterKey | None) -> bool | None:
     if measure in MEASURES:
         return MEASURES[measure](one.entry)
     return {"pass": True, "fail": False}.get(one.entry.success)
+
+
+def _is_unscored(measure: Measure, one: Rated, key: RaterKey | None) -> bool:
+    if key is None:
+        return is_unscored(one.entry, measure)
+    return key not in one.said or one.said[key].outcome == "unscored"
 
 
 def _rater(side: SideForm, run: ReadRun) -> Rater:

@@ -76,6 +76,10 @@ def _notes(primary: PrimaryResult) -> list[str]:
         notes.append("The judge is a rule and no model: it shows that everything works, and measures nothing else.")
     if primary.unscored:
         notes.append(f"{counted(primary.unscored, 'pair is', 'pairs are')} not scored on both sides.")
+    if primary.vacuous:
+        notes.append(
+            f"{counted(primary.vacuous, 'pair takes', 'pairs take')} no part: one of its sides claims nothing."
+        )
     if primary.smallest_p is not None and primary.smallest_p > 0.05:
         notes.append("So few clusters differ that p cannot fall to 0.05, whatever the difference.")
     if primary.why:

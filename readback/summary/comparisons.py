@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.stats import Paired, holm, paired
 from harness.values import canonical
 from readback.summary.document import Comparison, Side, ValidationDifference
 from readback.summary.ledger import Entry, variant_of
-from readback.summary.quadrants import MEASURES, has_quadrants
+from readback.summary.quadrants import MEASURES, has_quadrants, is_unscored
 from readback.summary.rows import Key
 
 Value = Callable[[Entry], bool | None]
@@ -40,11 +40,10 @@ def comparisons_of(rows: Mapping[Key, Sequence[Entry]], cluster: str) -> tuple[C
 def _of_measure(
     measure: str, value: Value, pairs: Sequence[tuple[Sequence[Entry], Sequence[Entry]]], cluster: str
 ) -> list[Comparison]:
-    results = [_compare(a, b, value) for a, b in pairs]
-    adjusted = holm([result.sign_flip.p for result, _ in results])
+    results = [_compare(a, b, measure, value) for a, b in pairs]
+    adjusted = holm([one.result.sign_flip.p for one in results])
     return [
-        _document(measure, a[0], b[0], result, unscored, p, cluster)
-        for (a, b), (result, unscored), p in zip(pairs, results, adjusted, strict=True)
+        _document(measure, a[0], b[0], one, p, cluster) for (a, b), one, p in zip(pairs, results, adjusted, strict=True)
     ]
 
 
@@ -56,7 +55,7 @@ def validation_differences(rows: Mapping[Key, Sequence[Entry]]) -> tuple[Validat
         usual = canonical({**variant, "validation": "hapi"}).decode()
         if variant.get("validation") != "full" or (agent, condition, usual) not in rows:
             continue
-        result, _ = _compare(rows[agent, condition, usual], entries)
+        result = _compare(rows[agent, condition, usual], entries).result
         found.append(
             ValidationDifference(
                 agent=agent,
@@ -78,25 +77,37 @@ def _success(entry: Entry) -> bool | None:
     return entry.success == "pass" if entry.success in ("pass", "fail") else None
 
 
-def _compare(a: Sequence[Entry], b: Sequence[Entry], value: Value = _success) -> tuple[Paired, int]:
-    """The paired result, and how many pairs were played on both sides but have no value on both."""
+class _Compared(NamedTuple):
+    """The paired result, and why other pairs that were played on both sides are not in it."""
+
+    result: Paired
+    unscored: int
+    vacuous: int
+
+
+def _compare(
+    a: Sequence[Entry], b: Sequence[Entry], measure: str = "success", value: Value = _success
+) -> _Compared:  # fmt: skip
     left = {(entry.task.id, entry.repeat): entry for entry in a}
     right = {(entry.task.id, entry.repeat): entry for entry in b}
     both = [(left[key], right[key]) for key in sorted(left.keys() & right.keys())]
+    unscored = sum(is_unscored(x, measure) or is_unscored(y, measure) for x, y in both)
     valued = [(x.task.cluster, value(x), value(y)) for x, y in both]
     scored = [(name, one, other) for name, one, other in valued if one is not None and other is not None]
-    return paired(scored), len(both) - len(scored)
+    return _Compared(paired(scored), unscored, len(both) - len(scored) - unscored)
 
 
 def _document(
-    measure: Any, a: Entry, b: Entry, result: Paired, unscored: int, p_holm: float | None, cluster: str
-) -> Comparison:
+    measure: Any, a: Entry, b: Entry, compared: _Compared, p_holm: float | None, cluster: str
+) -> Comparison:  # fmt: skip
+    result = compared.result
     return Comparison(
         a=_side(a),
         b=_side(b),
         measure=measure,
         pairs=result.pairs,
-        unscored=unscored,
+        unscored=compared.unscored,
+        vacuous=compared.vacuous,
         rate_a=result.rate_a,
         rate_b=result.rate_b,
         only_a=result.only_a,

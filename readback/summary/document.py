@@ -238,7 +238,8 @@ class Comparison(Value):
 
     `p_sign_flip` (primary) flips whole clusters; `smallest_p` is the least it could be with so few clusters that
     differ. `p_mcnemar` ignores clusters. `p_holm` adjusts the primary over all comparisons of its measure. `ci95` is
-    a cluster bootstrap interval. `unscored` are pairs played on both sides of which one is not scored.
+    a cluster bootstrap interval. Pairs played on both sides that are not among the `pairs`: `unscored` where one of the
+    two is, else `vacuous`, where one of the two claims nothing.
     """
 
     a: Side
@@ -246,6 +247,7 @@ class Comparison(Value):
     measure: Literal["success", "grounded", "grounded_answered", "CG"]
     pairs: int
     unscored: int
+    vacuous: int = 0
     rate_a: float | None
     rate_b: float | None
     only_a: int

@@ -81,6 +81,18 @@ def grounded_answer(entry: Entry) -> bool | None:
     return {"pass": True, "fail": False}.get(said.outcome) if said is not None else None
 
 
+def is_unscored(entry: Entry, measure: str) -> bool:
+    """Whether nobody can say what an entry's value in a measure is; one whose answer claims nothing may have none
+    either, and is not unscored.
+    """
+    if measure == "success":
+        return entry.success == "unscored"
+    if has_quadrants(entry):
+        return cell_of(entry) == "unscored"
+    said = entry.of("grounding")
+    return said is None or said.outcome == "unscored"
+
+
 def counterfactual_differences(rows: Mapping[Key, Sequence[Entry]]) -> tuple[CounterfactualDifference, ...]:
     """Every renamed row against the original one of the same agent and condition."""
     found = []

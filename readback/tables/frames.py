@@ -81,6 +81,7 @@ _QUADRANTS: dict[str, Kind] = {
 _DIFFERENCES: dict[str, Kind] = {
     "run": "text", "suite": "text", "measure": "text", "a_agent": "text", "a_condition": "text", "a_variant": "text",
     "b_agent": "text", "b_condition": "text", "b_variant": "text", "pairs": "whole", "unscored": "whole",
+    "vacuous": "whole",
     "rate_a": "number", "rate_b": "number", "only_a": "whole", "only_b": "whole", "difference": "number",
     "ci95_low": "number", "ci95_high": "number", "p_sign_flip": "number", "p_holm": "number", "p_mcnemar": "number",
     "smallest_p": "number", "method": "text", "cluster": "text", "clusters": "whole", "why": "text",

@@ -149,7 +149,7 @@ def test_prompts_are_compared_in_what_is_grounded() -> None:
     compared = {one.measure: one for one in summary.comparisons}
     assert set(compared) == {"success", "grounded_answered"}
     one = compared["grounded_answered"]
-    assert (one.pairs, one.rate_a, one.rate_b, one.unscored) == (5, 0.4, 1.0, 1)
+    assert (one.pairs, one.rate_a, one.rate_b, one.unscored, one.vacuous) == (5, 0.4, 1.0, 0, 1)
     (grid,) = [grid for grid in screen_of(summary).grids if grid.title.startswith("What answers state")]
     assert [row[0:3] + row[6:] for row in grid.rows] == [
         ("m", "default", "33.3", "6", "0", "0"), ("m", "grounded", "100.0", "5", "1", "0"),

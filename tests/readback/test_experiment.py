@@ -208,8 +208,19 @@ def test_lenses_are_compared_on_the_same_episodes() -> None:
         run.play(name, says={"message": message, "state": state})
     run.play("dose/0001a", repeat=1, says={"message": "pass", "state": "unscored"})
     result = of_run(run, measure="pass", kinds=("write",), a={"lens": "message"}, b={"lens": "state"})
-    assert (result.pairs, result.unscored, result.rate_a, result.rate_b) == (2, 1, 1.0, 0.5)
+    assert (result.pairs, result.unscored, result.vacuous, result.rate_a, result.rate_b) == (2, 1, 0, 1.0, 0.5)
     assert side_words(result.a) == "the lens message"
+
+
+def test_a_pair_of_which_one_side_claims_nothing_is_not_unscored() -> None:
+    run = Rated([question(f"r{i}/01") for i in range(4)])
+    for i, (before, after) in enumerate((("fail", "pass"), ("pass", "vacuous"), ("vacuous", "unscored"))):
+        for condition, said in (("default", before), ("grounded", after)):
+            run.say(f"repoqa/r{i}/01", condition=condition, answer="pass", grounding=said, judge_one=said)
+    result = of_run(run, measure="grounded_answered", a={"condition": "default"}, b={"condition": "grounded"})
+    assert (result.pairs, result.unscored, result.vacuous) == (1, 1, 1)
+    result = of_run(run, measure="pass", a={"lens": "grounding"}, b={"lens": "judge"})
+    assert (result.pairs, result.unscored, result.vacuous) == (3, 1, 2)
 
 
 def test_faults_and_seeds_are_sides_and_none_is_what_is_not_there() -> None:

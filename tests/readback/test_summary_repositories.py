@@ -93,6 +93,15 @@ def test_an_answer_whose_grounding_nobody_can_tell_is_in_no_quadrant() -> None:
     assert row.quadrants.paper.model_dump() == {"CG": 1, "CU": 0, "IG": 0, "IU": 0, "unscored": 2}
 
 
+def test_an_answer_that_one_of_the_lenses_did_not_judge_is_in_no_quadrant() -> None:
+    tasks = [task(number, "a") for number in range(3)]
+    (one, both), (other, given), (third, said) = (played(asked, "CG") for asked in tasks)
+    runs = [(one, both[:1]), (other, given[1:]), (third, said[:0])]  # answer, grounding, nothing
+    quadrants = summary_of(tasks, runs).rows[0].quadrants
+    assert quadrants is not None
+    assert (quadrants.unscored, quadrants.paper.unscored, quadrants.shares["CG"].rate) == (3, 3, None)
+
+
 def test_shares_have_the_error_between_repositories() -> None:
     tasks = [task(number, repository) for repository in "abcd" for number in range(5)]
     cells = {"a": "CG", "b": "CU", "c": "CU", "d": "?"}
@@ -134,6 +143,16 @@ def test_a_prompt_that_only_makes_agents_refuse_raises_grounding_over_all_and_no
     assert found["success"].difference == -0.5
     assert found["grounded"].p_sign_flip == pytest.approx(2 / 2**8)
     assert found["grounded"].clusters == 8
+
+
+def test_pairs_that_claim_nothing_are_told_from_pairs_that_are_unscored() -> None:
+    tasks = [task(number, "a") for number in range(6)]
+    after = ["CG", "IU", "IR", "IV", "?", "?"]
+    runs = [played(one, "IR" if number == 5 else "CU") for number, one in enumerate(tasks)]
+    runs += [played(one, cell, "grounded") for one, cell in zip(tasks, after, strict=True)]
+    found = {one.measure: one for one in summary_of(tasks, runs).comparisons}
+    counts = {name: (one.pairs, one.unscored, one.vacuous) for name, one in found.items()}
+    assert counts == {"success": (4, 2, 0), "grounded": (4, 2, 0), "grounded_answered": (2, 2, 2), "CG": (4, 2, 0)}
 
 
 def test_holm_is_over_the_comparisons_of_one_measure() -> None:
