@@ -10,9 +10,10 @@ from harness.plain import PlainError, plain, shown
 from harness.tool import ToolResult
 from harness.trace import Claim
 
-__all__ = ["FINISH", "MAX_ANSWERS", "MAX_NOTE", "Finish", "read_finish"]
+__all__ = ["FINISH", "MAX_ANSWER", "MAX_ANSWERS", "MAX_NOTE", "Finish", "read_finish"]
 
 MAX_ANSWERS = 1_000
+MAX_ANSWER = 200_000
 MAX_NOTE = 200_000
 
 
@@ -28,6 +29,9 @@ def finish(outcome: Claim, answer: list[str | float] = [], note: str = "") -> To
     """
     if len(answer) > MAX_ANSWERS:
         return ToolResult("error", {"error": f"finish: the answer has {len(answer)} items; at most {MAX_ANSWERS}."})
+    length = sum(len(item) for item in answer if isinstance(item, str))
+    if length > MAX_ANSWER:
+        return ToolResult("error", {"error": f"finish: the answer has {length} characters; at most {MAX_ANSWER}."})
     if len(note) > MAX_NOTE:
         return ToolResult("error", {"error": f"finish: the note has {len(note)} characters; at most {MAX_NOTE}."})
     return ToolResult("ok", {"outcome": outcome, "answer": answer, "note": note})

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from harness.cache import Question
 from harness.models.exchange import Exchange
 from harness.models.model import Answered, Asked, Form, Reply, Said, Stop, Turn
-from harness.models.sdk import checked_base_url, key_for, no_reply, no_reply_in, parsed, safe_name
+from harness.models.sdk import checked_base_url, counted, key_for, no_reply, no_reply_in, parsed, safe_name
 from harness.prices import Price, Prices, Tokens, read_prices
 from harness.tool import Tool
 from harness.trace import Usage
@@ -43,6 +43,8 @@ class AnthropicModel:
     price: Price | None
     exchange: Exchange
     client: Any = field(repr=False)
+    is_plain: bool = False
+    """Whether its name, its base URL and the environment make it again, as another interpreter needs (`courier`)."""
 
     @property
     def name(self) -> str:
@@ -80,13 +82,14 @@ class AnthropicModel:
         def read(body: Mapping[str, Any], is_kept: bool) -> Reply:
             return _read(body, self.price, is_kept=is_kept)
 
-        return self.exchange.ask(question, self._send, read, seconds=seconds)
+        return self.exchange.ask(question, self.send, read, seconds=seconds)
 
     def close(self) -> None:
         """Let the connections go."""
         self.client.close()
 
-    def _send(self, request: Mapping[str, Any], timeout: float) -> bytes:
+    def send(self, request: bytes, timeout: float) -> bytes:
+        """The body of the reply to a request written as JSON. Raises `NoReplyError`."""
         import anthropic
         import httpx2
 
@@ -126,12 +129,13 @@ def anthropic_model(
     # Retries are ours (see `exchange`), so that waiting is known to the time limit of the episode.
     http = with_bounded_replies(http_client or anthropic.DefaultHttpxClient())
     client = anthropic.Anthropic(api_key=key, base_url=url, max_retries=0, http_client=http)
+    is_plain = http_client is None and environment.get(KEY) == os.environ.get(KEY)
     if http_client is None:  # it is ours to close, as the library would close its own
         weakref.finalize(client, http.close)
     price = (prices or read_prices()).find(f"anthropic:{model}", None if is_own else url)
     caching = {"cache_control": {"type": "ephemeral"}} if is_own else {}
     settings = {"max_tokens": MAX_TOKENS, **caching, **(options or {})}
-    return AnthropicModel(model, url, settings, price, exchange or Exchange(), client)
+    return AnthropicModel(model, url, settings, price, exchange or Exchange(), client, is_plain)
 
 
 def _messages(history: Sequence[Turn]) -> list[dict[str, Any]]:
@@ -156,7 +160,8 @@ def _given_back(reply: Reply) -> list[dict[str, Any]]:
 
     Changed is only what the protocol does not take back: empty texts, inputs that are no object, names it forbids.
     """
-    back = [_block(block) for block in reply.message if block.get("type") != "text" or block.get("text", "").strip()]
+    said = [block for block in reply.message if block.get("type") != "text" or str(block.get("text") or "").strip()]
+    back = [_block(block) for block in said]
     return back or [{"type": "text", "text": "(nothing)"}]
 
 
@@ -170,7 +175,7 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
 def _read(body: Mapping[str, Any], price: Price | None, *, is_kept: bool) -> Reply:
     try:
         blocks = body["content"]
-        texts = [block["text"] for block in blocks if block["type"] == "text" and block["text"]]
+        texts = [str(block["text"]) for block in blocks if block["type"] == "text" and block["text"]]
         asked = [
             Asked(str(block["id"]), str(block["name"]), *parsed(block.get("input")))
             for block in blocks
@@ -194,7 +199,5 @@ def _read(body: Mapping[str, Any], price: Price | None, *, is_kept: bool) -> Rep
 
 def _tokens(usage: Mapping[str, Any]) -> Tokens:
     """This protocol counts what was read from the cache, or written into it, beside the input and not within it."""
-    cached = int(usage.get("cache_read_input_tokens") or 0)
-    written = int(usage.get("cache_creation_input_tokens") or 0)
-    fresh = int(usage.get("input_tokens") or 0)
-    return Tokens(fresh + cached + written, int(usage.get("output_tokens") or 0), cached, written)
+    cached, written = counted(usage, "cache_read_input_tokens"), counted(usage, "cache_creation_input_tokens")
+    return Tokens(counted(usage, "input_tokens") + cached + written, counted(usage, "output_tokens"), cached, written)

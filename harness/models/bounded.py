@@ -15,6 +15,9 @@ import httpx2
 REPLY_LIMIT = 64 << 20
 """Bytes of a reply as sent, at most."""
 
+PACKED_LIMIT = REPLY_LIMIT >> 8
+"""Bytes of a packed reply as sent, at most: unpacked it may be a thousand times as much. None is asked for."""
+
 _BEGAN = "readback_began"
 
 C = TypeVar("C", bound=httpx2.Client)
@@ -23,17 +26,19 @@ C = TypeVar("C", bound=httpx2.Client)
 def with_bounded_replies(client: C, *, monotonic: Callable[[], float] = time.monotonic) -> C:
     """`client`, whose time-out for reading holds for a whole reply from now on, and no longer for each read alone.
 
-    Beyond it, `ReadTimeout` is raised as by the library itself; beyond `REPLY_LIMIT`, `ReadError`.
+    Beyond it, `ReadTimeout` is raised as by the library itself; beyond `REPLY_LIMIT` (`PACKED_LIMIT`), `ReadError`.
     """
 
     def begin(request: httpx2.Request) -> None:
         request.extensions = {**request.extensions, _BEGAN: monotonic()}
+        request.headers["Accept-Encoding"] = "identity"
 
     def bound(response: httpx2.Response) -> None:
         extensions = response.request.extensions
         seconds = extensions.get("timeout", {}).get("read")
+        limit = REPLY_LIMIT if response.headers.get("content-encoding", "identity") == "identity" else PACKED_LIMIT
         if seconds is not None and isinstance(response.stream, httpx2.SyncByteStream):
-            response.stream = _Bounded(response.stream, extensions[_BEGAN] + seconds, monotonic)
+            response.stream = _Bounded(response.stream, limit, extensions[_BEGAN] + seconds, monotonic)
 
     client.event_hooks["request"].append(begin)
     client.event_hooks["response"].append(bound)
@@ -43,8 +48,11 @@ def with_bounded_replies(client: C, *, monotonic: Callable[[], float] = time.mon
 class _Bounded(httpx2.SyncByteStream):
     """A body that ends in an error where it takes too long or grows too large."""
 
-    def __init__(self, stream: httpx2.SyncByteStream, until: float, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self, stream: httpx2.SyncByteStream, limit: int, until: float, monotonic: Callable[[], float]
+    ) -> None:  # fmt: skip
         self._stream = stream
+        self._limit = limit
         self._until = until
         self._monotonic = monotonic
 
@@ -52,8 +60,8 @@ class _Bounded(httpx2.SyncByteStream):
         size = 0
         for part in self._stream:
             size += len(part)
-            if size > REPLY_LIMIT:
-                raise httpx2.ReadError(f"the reply has more than {REPLY_LIMIT} bytes")
+            if size > self._limit:
+                raise httpx2.ReadError(f"the reply has more than {self._limit} bytes")
             if self._monotonic() >= self._until:
                 raise httpx2.ReadTimeout("the reply was not whole in time")
             yield part

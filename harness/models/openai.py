@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from harness.cache import Question
 from harness.models.exchange import Exchange
 from harness.models.model import Answered, Asked, Form, Reply, Said, Stop, Turn
-from harness.models.sdk import checked_base_url, key_for, no_reply, no_reply_in, parsed, safe_name
+from harness.models.sdk import checked_base_url, counted, key_for, no_reply, no_reply_in, parsed, safe_name
 from harness.prices import Price, Prices, Tokens, read_prices
 from harness.tool import Tool
 from harness.trace import Usage
@@ -37,6 +37,8 @@ class OpenAIModel:
     price: Price | None
     exchange: Exchange
     client: Any = field(repr=False)
+    is_plain: bool = False
+    """Whether its name, its base URL and the environment make it again, as another interpreter needs (`courier`)."""
 
     @property
     def name(self) -> str:
@@ -71,13 +73,14 @@ class OpenAIModel:
         def read(body: Mapping[str, Any], is_kept: bool) -> Reply:
             return _read(body, self.price, is_kept=is_kept, turn=turn)
 
-        return self.exchange.ask(question, self._send, read, seconds=seconds)
+        return self.exchange.ask(question, self.send, read, seconds=seconds)
 
     def close(self) -> None:
         """Let the connections go."""
         self.client.close()
 
-    def _send(self, request: Mapping[str, Any], timeout: float) -> bytes:
+    def send(self, request: bytes, timeout: float) -> bytes:
+        """The body of the reply to a request written as JSON. Raises `NoReplyError`."""
         import httpx2
         import openai
 
@@ -118,10 +121,11 @@ def openai_model(
     # Retries are ours (see `exchange`), so that waiting is known to the time limit of the episode.
     http = with_bounded_replies(http_client or openai.DefaultHttpxClient())
     client = openai.OpenAI(api_key=key, base_url=url, max_retries=0, http_client=http)
+    is_plain = http_client is None and environment.get(KEY) == os.environ.get(KEY)
     if http_client is None:  # it is ours to close, as the library would close its own
         weakref.finalize(client, http.close)
     price = (prices or read_prices()).find(f"openai:{model}", None if is_own else url)
-    return OpenAIModel(model, url, dict(options or {}), price, exchange or Exchange(), client)
+    return OpenAIModel(model, url, dict(options or {}), price, exchange or Exchange(), client, is_plain)
 
 
 def _declared(tool: Tool) -> dict[str, Any]:
@@ -174,7 +178,7 @@ def _read(body: Mapping[str, Any], price: Price | None, *, is_kept: bool, turn: 
         message = choice["message"]
         tokens = _tokens(body.get("usage") or {})
         asked = [_asked(call, f"call_{turn}_{place}") for place, call in enumerate(message.get("tool_calls") or [], 1)]
-        refusal = message.get("refusal")
+        refusal = _text(message.get("refusal"))
         texts = [text for text in (_text(message.get("content")), refusal) if text]
     except (KeyError, IndexError, TypeError, AttributeError, ValueError) as problem:
         raise no_reply_in(body, f"the reply is no chat completion: {problem!r}") from None
@@ -222,10 +226,9 @@ def _text(content: Any) -> str:
 
 
 def _tokens(usage: Mapping[str, Any]) -> Tokens:
+    """Some servers count what they kept beside the input and not within it, as shows where it is more."""
     details = usage.get("prompt_tokens_details") or {}
-    return Tokens(
-        input=int(usage.get("prompt_tokens") or 0),
-        output=int(usage.get("completion_tokens") or 0),
-        cached=int(details.get("cached_tokens") or 0),
-        written=int(details.get("cache_write_tokens") or 0),
-    )
+    given, cached = counted(usage, "prompt_tokens"), counted(details, "cached_tokens")
+    written = counted(details, "cache_write_tokens")
+    beside = cached + written if cached + written > given else 0
+    return Tokens(given + beside, counted(usage, "completion_tokens"), cached, written)

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from harness.faults import redacted
 from harness.models.model import ModelSetupError, NoReplyError
-from harness.plain import Written, plain
+from harness.plain import Written, plain, shown
 from harness.trace import Ending
 
 _CONTEXT_CODES = {"context_length_exceeded", "exceed_context_size_error"}
@@ -29,6 +29,7 @@ _REFUSAL_CODES = {"content_filter", "content_policy_violation"}
 _LOST_CAUSES = {"insufficient_quota", "billing_hard_limit_reached"}
 _AGAIN = {408, 409, 429}
 _MESSAGE_LIMIT = 500
+_MOST_TOKENS = 10**12
 
 
 def key_for(provider: str, variable: str, environment: Mapping[str, str], *, is_own_server: bool) -> str:
@@ -73,6 +74,14 @@ def parsed(given: Any) -> tuple[dict[str, Any] | None, str | None]:
     if isinstance(value, dict):
         return value, None
     return None, given if isinstance(given, str) else json.dumps(given)
+
+
+def counted(usage: Mapping[str, Any], name: str) -> int:
+    """A number of tokens of a reply's usage; 0 where it is not told. Raises `ValueError` for what is no such number."""
+    value = usage.get(name) or 0
+    if not isinstance(value, (int, float)) or not 0 <= value <= _MOST_TOKENS:
+        raise ValueError(f"{name} is {shown(value)}, which is no number of tokens")
+    return int(value)
 
 
 def safe_name(name: str) -> str:

@@ -50,6 +50,7 @@ class Raw:
     """Bytes instead of a reply."""
 
     body: bytes
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 Cut = object()
@@ -169,7 +170,7 @@ class Provider:
                 body = {"error": error} if self.wire == "openai" else {"type": "error", "error": error}
                 return step.status, step.headers, json.dumps(body).encode()
             case Raw():
-                return 200, {}, step.body
+                return 200, step.headers, step.body
             case Say():
                 said = step
             case _:

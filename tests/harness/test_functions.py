@@ -257,6 +257,7 @@ def test_finish_takes_an_outcome_a_list_and_a_note() -> None:
         {"outcome": "done", "note": 5},
         {"outcome": "done", "reason": "x"},
         {"outcome": "done", "answer": ["x"] * 1001},
+        {"outcome": "done", "answer": ["x" * 100_000, "y" * 100_001]},
         {"outcome": "done", "note": "x" * 200_001},
     ],
 )

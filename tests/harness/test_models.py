@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
+import random
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +20,7 @@ from harness.functions import tool
 from harness.limits import Budget, Limits
 from harness.loop import REMINDER, ModelAgent
 from harness.models.anthropic import AnthropicModel, anthropic_model
-from harness.models.bounded import REPLY_LIMIT
+from harness.models.bounded import PACKED_LIMIT, REPLY_LIMIT
 from harness.models.exchange import Exchange, Patience
 from harness.models.model import ModelSetupError
 from harness.models.openai import OpenAIModel, openai_model
@@ -217,6 +219,11 @@ def test_a_turn_of_nothing_at_all_is_a_turn_without_a_call(wire: Wire, text: str
     assert play(Provider(wire, Say(text), Say(text))).ending == "no_finish"
 
 
+def test_a_text_that_is_none_is_a_turn_without_a_call() -> None:
+    body = {"content": [{"type": "text", "text": None}]}
+    assert play(Provider("anthropic", Raw(json.dumps(body).encode()), DONE)).ending == "finished"
+
+
 def test_429_is_waited_for_as_long_as_the_server_asks(wire: Wire, waits: list[float]) -> None:
     limited = Fail(429, "slow down", "rate_limit_error", {"retry-after": "7"})
     played = play(Provider(wire, limited, limited, DONE), waits)
@@ -298,6 +305,17 @@ def test_a_reply_without_end_is_a_provider_error(wire: Wire) -> None:
     played = play(Provider(wire, Flood), patience=Patience(attempts=1))
     assert played.ending == "provider_error"
     assert f"the reply has more than {REPLY_LIMIT} bytes" in (played.error or "")
+
+
+def test_a_packed_reply_is_read_and_one_that_may_fill_the_memory_is_not(wire: Wire) -> None:
+    packed = {"content-encoding": "gzip"}
+    said = Raw(gzip.compress(b'{"error": {"message": "it was packed"}}'), packed)
+    assert "it was packed" in (play(Provider(wire, said), patience=Patience(attempts=1)).error or "")
+    played = play(Provider(wire, Raw(b"?" * (PACKED_LIMIT + 1), packed)), patience=Patience(attempts=1))
+    assert played.ending == "provider_error"
+    bomb = gzip.compress(random.Random(1).randbytes(PACKED_LIMIT + 1))
+    played = play(Provider(wire, Raw(bomb, packed)), patience=Patience(attempts=1))
+    assert f"the reply has more than {PACKED_LIMIT} bytes" in (played.error or "")
 
 
 @pytest.mark.parametrize("slow", [Hang, Drip])
@@ -401,6 +419,25 @@ def test_what_uncounted_tokens_cost_is_unknown(wire: Wire, tmp_path: Path) -> No
     assert (played.ending, played.usage) == ("finished", Usage(calls=1, cost_usd=None))
 
 
+@pytest.mark.parametrize("count", [-10, 10**13, "many", [1]])
+def test_a_count_of_tokens_that_is_none_is_no_reply(wire: Wire, count: object) -> None:
+    body = {
+        "choices": [{"message": {"content": "Hm."}}], "content": [{"type": "text", "text": "Hm."}],
+        "usage": {"prompt_tokens": count, "input_tokens": count},
+    }  # fmt: skip
+    played = play(Provider(wire, Raw(json.dumps(body).encode())), patience=Patience(attempts=1))
+    assert (played.ending, played.usage.input) == ("provider_error", 0)
+    assert "which is no number of tokens" in (played.error or "")
+
+
+def test_tokens_that_were_kept_never_make_a_reply_cost_less_than_nothing(tmp_path: Path) -> None:
+    """Some servers count them beside the input."""
+    provider = Provider("openai", Say(calls=DONE.calls, input=100, cached=600, output=10))
+    played = play(provider, prices=priced(tmp_path, provider.base_url))
+    assert (played.usage.input, played.usage.cached) == (700, 600)
+    assert played.usage.cost_usd == pytest.approx((100 * 10 + 600 * 1 + 10 * 100) / 1e6)
+
+
 def test_a_long_request_costs_the_rates_of_its_tier(tmp_path: Path) -> None:
     provider = Provider("openai", Say(calls=DONE.calls, input=1001, cached=1, output=1))
     played = play(provider, prices=priced(tmp_path, provider.base_url))
@@ -474,7 +511,14 @@ def test_odd_servers_are_understood() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"{}", b'{"choices": []}', b'{"content": 5}', b'{"choices": [{"message": 5}], "content": [5]}']
+    "body",
+    [
+        b"{}",
+        b'{"choices": []}',
+        b'{"content": 5}',
+        b'{"choices": [{"message": 5}], "content": [5]}',
+        b'{"choices": [{"message": {"refusal": 5}}], "content": [{"type": "text"}]}',
+    ],
 )
 def test_a_reply_of_another_form_is_a_provider_error(wire: Wire, body: bytes, waits: list[float]) -> None:
     played = play(Provider(wire, Raw(body)), waits)
