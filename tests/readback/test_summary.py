@@ -13,6 +13,7 @@ from harness.stats import clustered, mcnemar, paired, sign_flip, wilson
 from harness.trace import SelfCheck, Usage
 from harness.verdict import Verdict
 from readback.summary import LedgerError, Said, Summary, conclude, summarise, summary_of
+from readback.tables import markdown, screen_of
 from tests.readback.hand import ABOUT, READ, VARIANT, WROTE, Run, task
 
 TWINS = [
@@ -396,6 +397,30 @@ def test_variants_are_never_compared_with_each_other() -> None:
     for fault in (None, "lost_write"):
         run.play("dose/0001a", variant={**VARIANT, "fault": fault}, says={"state": "pass"})
     assert summary(run).comparisons == ()
+
+
+def test_validation_in_full_is_set_against_the_usual_one_agent_by_agent_and_fault_by_fault() -> None:
+    names = [f"dose/{i:04}" for i in range(6)]
+    run = Run([task(name) for name in names])
+    usual, full = VARIANT, {**VARIANT, "validation": "full"}
+    ends = {  # of each task under the usual validation, and in full
+        "a": ["pass pass", "pass fail", "pass fail", "fail pass", "fail fail", "pass unscored"],
+        "b": ["fail pass", "fail pass", "pass pass", "pass pass", "pass pass", "pass pass"],
+    }
+    for agent, each in ends.items():
+        for name, outcomes in zip(names, each, strict=True):
+            for variant, outcome in zip((usual, full), outcomes.split(), strict=True):
+                run.play(name, agent, variant=variant, says={"state": outcome})
+    run.play(names[0], "b", variant={**usual, "fault": "slow"}, says={"state": "fail"})
+    run.play(names[0], "b", variant={**full, "fault": "slow"}, says={"state": "pass"})
+    run.play(names[0], "c", variant=usual, says={"state": "pass"})
+    run.play(names[0], "d", variant=full, says={"state": "pass"})
+    whole = summary(run)
+    found = [(one.agent, one.fault, one.pairs, one.only_hapi, one.only_full) for one in whole.validation]
+    assert found == [("a", None, 5, 2, 1), ("b", None, 6, 0, 2), ("b", "slow", 1, 0, 1)]
+    assert {one.a.variant["validation"] == one.b.variant["validation"] for one in whole.comparisons} == {True}
+    said = "a (default) 3 of 5 (2 succeed only under hapi, 1 only under full); b (default) 2 of 6"
+    assert said in markdown(screen_of(whole))
 
 
 def test_the_cluster_is_the_repository_where_the_suite_says_so() -> None:
