@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
+from harness.counted import counted
 from harness.runfolder import RunFolder
 from readback.comparison.disagreements import disagreements_of
 from readback.comparison.document import (
@@ -70,7 +71,7 @@ def compare_read(reading: Reading, *, disagreements: int = 0, baselines: bool = 
         splits += _splits(suite, rated, sides)
         chosen.append((rated, sides))
     if not pairs:
-        raise ComparisonError(_nothing(reading.runs, raters))
+        raise ComparisonError(_nothing(reading.runs, raters, taking_part, len(reading.rated) - len(measured)))
     return Comparison(
         runs=tuple(
             ComparedRun(run=run.source.run, suite=run.source.suite, created=run.source.created, episodes=len(run.rated))
@@ -142,13 +143,16 @@ def _line(rater: Rater, rated: Sequence[Rated]) -> RaterLine:
     )
 
 
-def _nothing(runs: Sequence[ReadRun], raters: Sequence[RaterLine]) -> str:
-    first = runs[0].source.run
+def _nothing(
+    runs: Sequence[ReadRun], raters: Sequence[RaterLine], taking_part: Sequence[Rated], left_out: int
+) -> str:  # fmt: skip
+    first = taking_part[0].run if taking_part else runs[0].source.run
     names = " and ".join(repr(run.source.run) for run in runs)
     if not any(run.rated for run in runs):
         return f"{names} holds no episode; go on with it by readback resume {first}"
     who = ", ".join(dict.fromkeys(rater.name for rater in raters)) or "nobody"
+    baselines = f", or take {counted(left_out, 'episode')} of baselines in by --baselines" if left_out else ""
     return (
         f"there is nothing to compare in {names}: judged by {who}; have it judged by"
-        f" readback judge {first} --model MODEL, then compare again"
+        f" readback judge {first} --model MODEL, then compare again{baselines}"
     )

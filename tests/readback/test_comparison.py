@@ -485,6 +485,14 @@ def test_nothing_to_compare_is_said_with_the_next_step(tmp_path: Path) -> None:
         f"there is nothing to compare in '{path}': judged by kappa_ground; have it judged by readback judge {path}"
         " --model MODEL, then compare again"
     )
+    baselines = Rated([question("r0/01")])
+    baselines.say("repoqa/r0/01", key="b", agent="oracle", kind="baseline", grounding="pass", judge_one="pass")
+    judged = baselines.write(tmp_path / "c")
+    assert readback("compare", judged, path).sentence == (
+        f"there is nothing to compare in '{judged}' and '{path}': judged by kappa_ground; have it judged by readback"
+        f" judge {path} --model MODEL, then compare again, or take 1 episode of baselines in by --baselines"
+    )
+    assert readback("compare", judged, path, "--baselines").code == 0
     empty = Rated([question("r0/01")]).write(tmp_path / "b")
     with pytest.raises(ComparisonError, match="holds no episode; go on with it by readback resume"):
         compared(empty)
