@@ -28,7 +28,7 @@ class UnknownNameError(ValueError):
     """There is nothing of this name. The message is one sentence with the nearest names."""
 
     def __init__(self, kind: str, name: str, known: Collection[str], more: str = "") -> None:
-        close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
         if close:
             hint = f"; did you mean {' or '.join(map(repr, close))}?"
         elif len(known) <= 12:
@@ -90,6 +90,11 @@ class SuiteSource(Protocol):
     @property
     def beside(self) -> Sequence[str]:
         """The baselines that stand beside every agent: without them its score says little."""
+        ...
+
+    @property
+    def conditions(self) -> Collection[str]:
+        """The names of its own conditions, those of the suite that is opened."""
         ...
 
     def open(self, choices: Choices) -> AbstractContextManager[Suite]:

@@ -21,7 +21,8 @@ def options_again(options: Options, source: SuiteSource, folder: RunFolder) -> O
     """
     if not isinstance(source, Renaming):
         return options
-    return options.model_copy(update={"tasks": tuple(task.id for task in folder.tasks()), "limit": None})
+    tasks = tuple(task.id for task in folder.tasks())
+    return options.model_copy(update={"tasks": tasks, "limit": None, "record": None})
 
 
 def refuse_other_record(folder: RunFolder, suite: Suite) -> None:

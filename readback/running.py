@@ -123,17 +123,25 @@ def variants_of(
 def renamed_variants_of(source: SuiteSource, options: Options) -> tuple[dict[str, Any], ...] | None:
     """The variants of a suite of repositories: as they are, and renamed by each seed. None for other suites.
 
-    Raises `SettingError` where another suite is given what only such a suite takes.
+    Raises `SettingError` where a seed is given twice.
     """
+    if not isinstance(source, Renaming):
+        return None
+    if len(set(options.counterfactual)) < len(options.counterfactual):
+        raise SettingError("a seed of --counterfactual is given twice; give each once")
+    return tuple({"protocol": "tools", "counterfactual": seed} for seed in (None, *options.counterfactual))
+
+
+def refuse_options_of_others(source: SuiteSource, options: Options) -> None:
+    """Raises `SettingError` where a suite is given what only another kind of suite takes: nobody would heed it."""
     if isinstance(source, Renaming):
-        if len(set(options.counterfactual)) < len(options.counterfactual):
-            raise SettingError("a seed of --counterfactual is given twice; give each once")
-        return tuple({"protocol": "tools", "counterfactual": seed} for seed in (None, *options.counterfactual))
+        if options.record is not None:
+            raise SettingError(f"--record is for suites of patients' tasks, and {source.name!r} is none; leave it out")
+        return
     given = {"--lock": options.lock, "--counterfactual": options.counterfactual, "--kinds": options.kinds}
     for name, value in {**given, "--search": options.search}.items():
         if value:
             raise SettingError(f"{name} is for suites of repositories, and {source.name!r} is none; leave it out")
-    return None
 
 
 def _agent(
@@ -251,16 +259,21 @@ def refuse_to_send_out(suite: Suite, agents: Sequence[Agent | str]) -> None:
             )
 
 
-def prompts_of(named: Sequence[str]) -> dict[str, str | None]:
-    """The conditions that are named, each with the prompt of its file, or None where it must be the suite's own.
+def prompts_of(named: Sequence[str], source: SuiteSource) -> dict[str, str | None]:
+    """The conditions that are named, each with the prompt of its file, or None where it is the suite's own.
 
-    A condition is named `NAME`, or `NAME=FILE`; without any, it is `default`. Raises `SettingError`.
+    A condition is named `NAME`, or `NAME=FILE`; without any, it is `default`. Raises `SettingError` and
+    `UnknownNameError`.
     """
     prompts: dict[str, str | None] = {}
     for text in named or ("default",):
         name, equals, file = text.partition("=")
         if name in prompts:
             raise SettingError(f"the condition {name!r} is named twice; give each its own name")
+        if not equals and name not in source.conditions:
+            raise UnknownNameError("condition", name, source.conditions, "your own prompt is named by NAME=FILE")
+        if equals and name in source.conditions:
+            raise SettingError(f"{name!r} is the suite's own condition; give your prompt another name")
         prompts[name] = _prompt(name, file) if equals else None
     return prompts
 
@@ -280,15 +293,8 @@ def _prompt(name: str, file: str) -> str:
 
 
 def conditions_of(suite: Suite, prompts: Mapping[str, str | None]) -> dict[str, str]:
-    """The conditions with their prompts, the suite's own among them. Raises `SettingError` and `UnknownNameError`."""
-    chosen: dict[str, str] = {}
-    for name, prompt in prompts.items():
-        if prompt is None and name not in suite.conditions:
-            raise UnknownNameError("condition", name, suite.conditions, "your own prompt is named by NAME=FILE")
-        if prompt is not None and name in suite.conditions:
-            raise SettingError(f"{name!r} is the suite's own condition; give your prompt another name")
-        chosen[name] = suite.conditions[name] if prompt is None else prompt
-    return chosen
+    """The conditions of `prompts_of` with their prompts, the suite's own among them."""
+    return {name: suite.conditions[name] if prompt is None else prompt for name, prompt in prompts.items()}
 
 
 def is_server(record: str) -> bool:

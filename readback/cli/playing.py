@@ -101,8 +101,9 @@ def described(folder: RunFolder) -> RunDocument:
 def opened(source: SuiteSource, options: Options) -> Iterator[Suite]:
     """The suite of these options, ready to be played."""
     from readback.registry import Choices
-    from readback.running import is_server
+    from readback.running import is_server, refuse_options_of_others
 
+    refuse_options_of_others(source, options)
     named = options.record
     if named is not None and _ADDRESS.match(named) and not Path(named).exists():
         raise Mistake(f"there is no record at {named!r}; the address of a live server begins with http://")

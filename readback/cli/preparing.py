@@ -71,7 +71,7 @@ def made_ready(
     )  # fmt: skip
     variants = variants_of(source, validation=options.validation, faults=options.faults)
     variants = renamed_variants_of(source, options) or variants
-    prompts = prompts_of(run.conditions)
+    prompts = prompts_of(run.conditions, source)
     agents = agents_of(options, source, purse, environment=environment)
     path = begun.run_path(form) if begun else None
     there = RunFolder.open(path, warn=warn) if path is not None and (path / "run.json").exists() else None

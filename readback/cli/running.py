@@ -131,7 +131,7 @@ def run(
     )  # fmt: skip
     variants = variants_of(source, validation=options.validation, faults=options.faults, record=options.record)
     variants = renamed_variants_of(source, options) or variants
-    prompts = prompts_of(condition or ())
+    prompts = prompts_of(condition or (), source)
     _refuse_used(out)
     purse = Budget(budget)
     environment = {**os.environ, **NO_KEYS} if dry_run else os.environ
@@ -182,7 +182,7 @@ def resume(
     from harness.runfolder import RunFolder
     from readback.registry import suite_source
     from readback.resuming import options_again, refuse_other_record
-    from readback.running import agents_of, refuse_to_send_out
+    from readback.running import Options, agents_of, refuse_options_of_others, refuse_to_send_out
 
     thresholds = thresholds_of(fail_under)
     purse = Budget(budget)
@@ -196,6 +196,7 @@ def resume(
             note(f"{run} is finished: there is nothing left to play.")
             return conclude(folder, thresholds, as_json=as_json)
         source = suite_source(about.suite)
+        refuse_options_of_others(source, Options(record=record))
         options = options_again(
             _as_before(folder, about, record=record, cache=cache, prices=prices), source, folder
         )  # fmt: skip

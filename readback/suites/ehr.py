@@ -44,6 +44,13 @@ class EhrSource:
 
         return {fault.name: fault.about for fault in FAULTS.values()}
 
+    @property
+    def conditions(self) -> Sequence[str]:
+        """Those of `ehr.prompts`."""
+        from ehr.prompts import prompts
+
+        return tuple(prompts(clock=""))
+
     @contextmanager
     def open(self, choices: Choices) -> Iterator[Suite]:
         """The suite over the record that was chosen, else over the default one; or on a live server."""

@@ -40,6 +40,13 @@ class RepoqaSource:
 
         return BASELINES
 
+    @property
+    def conditions(self) -> Sequence[str]:
+        """Those of `repoqa.prompts`."""
+        from repoqa.prompts import prompts
+
+        return tuple(prompts())
+
     @contextmanager
     def open(self, choices: Choices) -> Iterator[Suite]:
         """The suite over the repositories that are here; where none is, over the one that comes with Readback."""

@@ -175,6 +175,10 @@ def test_tasks_of_one_repository(place: Path) -> None:
         (("run", "repoqa", "--fault", "slow"), "has neither faults nor ways of validating"),
         (("run", "repoqa", "--counterfactual", "1", "--counterfactual", "1"), "is given twice"),
         (("run", "ehr", "--counterfactual", "1"), "--counterfactual is for suites of repositories"),
+        (("run", "repoqa", "--record", "a.record"), "--record is for suites of patients' tasks, and 'repoqa' is none"),
+        (("validate", "repoqa", "--record", "a.record"), "--record is for suites of patients' tasks"),
+        (("validate", "ehr", "--lock", "our.lock"), "--lock is for suites of repositories, and 'ehr' is none"),
+        (("list", "tasks", "ehr", "--kinds", "signature"), "--kinds is for suites of repositories"),
         (("repos", "sync", "requets"), "there is no pinned repository 'requets'; did you mean 'requests'?"),
     ],
 )

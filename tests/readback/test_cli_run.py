@@ -262,6 +262,7 @@ def test_a_program_that_raises_returns_nonsense_or_never_returns(
             ["ehr", "--condition", "grunded"],
             "there is no condition 'grunded'; did you mean 'grounded'? Your",
         ),
+        (["ehr", "--record", "none.record", "--condition", "grunded"], "there is no condition 'grunded'; did you mean"),
         (["ehr", "--condition", "mine=none.txt"], "the prompt 'none.txt' of condition 'mine' cannot be read: No such"),
         (["ehr", "--condition", "mine=empty.txt"], "the prompt 'empty.txt' of condition 'mine' is empty; write what"),
         (["ehr", "--condition", "mine=binary"], "the prompt 'binary' of condition 'mine' is no UTF-8 text"),

@@ -12,6 +12,7 @@ from jsonschema_rs import validator_for
 from readback import registry
 from readback.cli.faults import FaultError, faults_kept_in
 from readback.cli.progress import Meter
+from readback.registry import Choices
 from readback.schemas import schema
 from tests.readback.command import readback
 
@@ -32,6 +33,19 @@ def test_a_suite_that_is_plugged_in_is_run_and_resumed_and_scored_and_shown(toy:
     assert readback("score", "a").code == 0
     assert "tally/raise/0002" in readback("show", "a", "--agent", "oracle").out
     assert "✓ succeeded" in readback("show", "a", "tally/raise/0002", "--agent", "oracle").out
+
+
+def test_a_suites_conditions_are_known_before_it_is_opened(here: Path, small_record: Path) -> None:
+    chosen = {"ehr": Choices(record=small_record, tasks=("patient-age",)), "repoqa": Choices(tasks=("ferrytide",))}
+    for name, choices in chosen.items():
+        source = registry.suite_source(name)
+        with source.open(choices) as suite:
+            assert list(source.conditions) == list(suite.conditions)
+
+
+def test_a_name_that_is_like_no_other_has_no_suggestion(here: Path) -> None:
+    assert readback("schema", "nope").sentence == "there is no schema 'nope'; see readback schema"
+    assert "did you mean 'vote'?" in readback("schema", "votes").sentence
 
 
 def test_an_unknown_suite_is_told_with_its_nearest_names(toy: Path) -> None:

@@ -74,7 +74,7 @@ def test_a_file_says_everything(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ("limit = 3 -> limits = 3", "there is no key in runs[1] 'limits'; did you mean 'limit' or 'faults'?"),
+        ("limit = 3 -> limits = 3", "there is no key in runs[1] 'limits'; did you mean 'limit'?"),
         ("votes = 3 -> vote = 3", "there is no key in judges[1] 'vote'; did you mean 'votes'?"),
         ("[[judges]] -> [[judge]]", "there is no key 'judge'; did you mean 'judges'?"),
         ("measure = -> mesure =", "there is no key in primary 'mesure'; did you mean 'measure'?"),

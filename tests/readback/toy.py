@@ -27,6 +27,7 @@ class ToySource:
     about = "counting"
     baselines: Mapping[str, str] = {"oracle": "counts", "idle": "does not"}
     beside = ("idle",)
+    conditions = ("default", "grounded")
 
     @contextmanager
     def open(self, choices: Choices) -> Iterator[Suite]:
