@@ -274,11 +274,21 @@ class FaultyFork:
 
 
 def is_write(request: Request) -> bool:
-    """Whether a request means to write: no read, no search by POST, no operation."""
+    """Whether a request means to write: no read, no search by POST, no operation, no batch of nothing but reads."""
     if request.method != "POST":
         return request.method in ("PUT", "PATCH", "DELETE")
-    segments = request.path.partition("?")[0].split("/")
+    segments = [part for part in request.path.partition("?")[0].split("/") if part]
+    if not segments:
+        return not _only_reads(request.body)
     return not any(part == "_search" or part.startswith("$") for part in segments)
+
+
+def _only_reads(bundle: bytes) -> bool:
+    try:
+        methods = [entry["request"]["method"] for entry in orjson.loads(bundle)["entry"]]
+    except (ValueError, LookupError, TypeError):
+        return False
+    return all(method in ("GET", "HEAD") for method in methods)
 
 
 def _refusal(status: int, said: str, **headers: str) -> Response:

@@ -318,6 +318,34 @@ def test_only_a_get_counts_as_a_read_so_that_the_self_check_meets_the_same_refus
         world.close()
 
 
+@pytest.mark.parametrize("fault", [*REFUSING, "slow", "other_writer"])
+def test_a_batch_of_reads_is_no_write_and_one_that_writes_is(record: Record, fault: str) -> None:
+    task = a_task(id="ehr/any/1")
+    world = chart_world(Embedded(record), task, fault=fault)
+
+    def batch(*entries: dict[str, Any]) -> int:
+        body = json.dumps({"resourceType": "Bundle", "type": "batch", "entry": entries}).encode()
+        return world.fork.handle(Request("POST", "/", {"Content-Type": "application/fhir+json"}, body)).status
+
+    read = {"request": {"method": "GET", "url": "Patient/p1"}}
+    write = {"request": {"method": "POST", "url": "MedicationRequest"}, "resource": order()}
+    for _ in range(MOST_REFUSALS + 1):
+        assert batch(read) == 200
+    assert [one.by for one in world.fork.requests] == ["agent"] * (MOST_REFUSALS + 1)
+    assert batch(read, write) == {**REFUSING, "slow": 504, "other_writer": 200}[fault]
+    assert [one.by for one in world.fork.requests].count("other") == (fault == "other_writer")
+    evidence = world.evidence()
+    assert evidence.self_check is not None and evidence.self_check.agrees, evidence.self_check
+    world.close()
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"entry": [{}]}', b'{"entry": [1]}', b"\xff", b"[" * 5000])
+def test_a_bundle_that_nobody_can_read_is_taken_for_a_write(record: Record, body: bytes) -> None:
+    world = chart_world(Embedded(record), a_task(), fault="http_503")
+    assert world.fork.handle(Request("POST", "/", {"Content-Type": "application/fhir+json"}, body)).status == 503
+    world.close()
+
+
 def test_slow_carries_the_write_out_and_does_not_say_so_in_time(record: Record) -> None:
     def once(tools: Tools) -> str:
         answer = create(tools)
