@@ -28,7 +28,7 @@ from harness.models.model import Asked, Model, NoReplyError, Reply, Said, Turn
 from harness.plain import clean
 from harness.protocol import FormatError, ToolCalling, TurnProtocol
 from harness.tool import Tool
-from harness.toolbox import Toolbox
+from harness.toolbox import EpisodeOverError, Toolbox
 from harness.trace import Call, Ending, Text, Usage
 from harness.values import digest
 
@@ -83,6 +83,8 @@ class ModelAgent:
             return playing.played(end)
         except NoReplyError as fault:
             return playing.played(EndError(fault.ending, error=str(fault)))
+        except EpisodeOverError as full:
+            return playing.played(EndError("max_turns", error=str(full)))
         except CacheMissError as miss:
             return playing.played(EndError("harness_error", error=str(miss)))
         except Exception as exception:

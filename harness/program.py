@@ -79,7 +79,9 @@ class ProgramAgent:
             except ArgumentsError as problem:
                 outcome.append(("bad_format", None, str(problem)))
             except BaseException as exception:  # also sys.exit(): the program ends, the run does not
-                outcome.append(("harness_error", None, traceback_of(exception)))
+                frames = exception.__traceback__  # the first is this function's, and nothing to the program's author
+                own = exception.with_traceback(frames and frames.tb_next)
+                outcome.append(("harness_error", None, traceback_of(own)))
 
         thread = threading.Thread(target=run, name=f"{self.name} playing", daemon=True)
         thread.start()
@@ -90,6 +92,8 @@ class ProgramAgent:
             _stop(thread)
         if toolbox.fault:
             ending, said, error = "harness_error", None, toolbox.fault
+        elif toolbox.is_full:
+            ending, said, error = "max_turns", None, f"{self.name} made more calls than an episode may have"
         if said is None:
             return Played(ending, calls=toolbox.calls, error=error)
         return Played(ending, said.outcome, said.answer, said.note, toolbox.calls)

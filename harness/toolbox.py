@@ -7,7 +7,8 @@ Rules of the record:
 - The result recorded is the result the agent saw. One of more than `RESULT_LIMIT` characters is cut, with a mark that
   the agent sees, and says `cut_by: tool`.
 - A tool that raises is a fault of ours, whatever the agent does with the exception: `fault` keeps it.
-- Once closed, nothing is recorded and nothing is carried out.
+- Once closed, nothing is recorded and nothing is carried out. It closes itself (`is_full`) when it holds `MOST_CALLS`
+  calls or `MOST_CHARACTERS` of arguments and results: an agent that goes round in circles may not fill the memory.
 """
 
 from __future__ import annotations
@@ -30,12 +31,18 @@ RESULT_LIMIT = 200_000
 ARGUMENT_LIMIT = 1_000_000
 """Bytes of a call's arguments, as JSON, at most."""
 
+MOST_CALLS = 10_000
+"""Calls of one episode, at most."""
+
+MOST_CHARACTERS = 64_000_000
+"""Characters of arguments and results of one episode, as JSON, after which no further call is made."""
+
 CLOSING_SECONDS = 5.0
 """How long `close` waits for a call that is under way."""
 
 
 class EpisodeOverError(Exception):
-    """A call was made after the episode had ended; it was neither carried out nor recorded."""
+    """A call after the end of the episode, or beyond what one may have; it was neither carried out nor recorded."""
 
 
 class ToolError(Exception):
@@ -46,15 +53,25 @@ class Toolbox:
     """The tools of one episode, and the record of what was called. Safe to call from several threads, one at a time.
 
     `calls` is the record; `finished` what the agent said at the end, once it has; `fault` the traceback of a tool that
-    raised.
+    raised; `is_full` whether a call was refused because there had been too many.
     """
 
-    def __init__(self, tools: Sequence[Tool], *, now: Clock = wall_clock, limit: int = RESULT_LIMIT) -> None:
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        *,
+        now: Clock = wall_clock,
+        limit: int = RESULT_LIMIT,
+        most_calls: int = MOST_CALLS,
+        most_characters: int = MOST_CHARACTERS,
+    ) -> None:
         self.finished: Finish | None = None
         self.fault: str | None = None
+        self.is_full = False
         self._tools = {tool.name: tool for tool in tools}
         self._now = now
-        self._limit = limit
+        self._limit, self._most_calls, self._most_characters = limit, most_calls, most_characters
+        self._size = 0
         self._calls: list[Call] = []
         self._closed = False
         self._lock = threading.Lock()
@@ -73,6 +90,12 @@ class Toolbox:
         with self._lock:
             if self._closed:
                 raise EpisodeOverError(f"{name} was called after the episode had ended")
+            if len(self._calls) >= self._most_calls or self._size >= self._most_characters:
+                self.is_full = True
+                raise EpisodeOverError(
+                    f"{name} was not called: the episode has had {len(self._calls)} calls of {self._size} characters;"
+                    f" at most {self._most_calls} of {self._most_characters}"
+                )
             started = self._now()
             values, result = self._checked(name, arguments, raw_arguments)
             if result is None:
@@ -131,12 +154,14 @@ class Toolbox:
     def _checked(self, name: str, arguments: Any, raw: str | None) -> tuple[dict[str, Any] | None, ToolResult | None]:
         """The arguments as plain JSON (None where they are not), and the error result where there is one already."""
         if not isinstance(arguments, dict):
+            self._size += len(raw or "")
             return None, _refused(f"the arguments of {shown(name)} are not a JSON object: {shown(raw, 200)}")
         try:
             values = plain(arguments, "arguments")
         except PlainError as problem:
             return None, _refused(f"{name}: {problem}")
         size = len(json_bytes(values))
+        self._size += min(size, ARGUMENT_LIMIT)
         if size > ARGUMENT_LIMIT:
             return None, _refused(f"{name}: the arguments have {size} characters; at most {ARGUMENT_LIMIT}")
         if self.finished is not None:
@@ -159,6 +184,7 @@ class Toolbox:
         except ValueError:  # half a surrogate pair that an agent wrote and the server gave back
             result = replace(result, result=plain(result.result, "the result"))
             text = json_text(result.result)
+        self._size += min(len(text), self._limit)
         if len(text) <= self._limit:
             return result
         cut = {

@@ -28,6 +28,7 @@ from harness.models.sdk import parsed
 from harness.plain import json_text
 from harness.prices import Prices, read_prices
 from harness.tool import ToolResult
+from harness.toolbox import MOST_CALLS
 from harness.trace import Text, Usage
 from tests.harness.provider import Cut, Drip, Fail, Flood, Hang, Provider, Raw, Say, Wire, plain_client
 
@@ -456,6 +457,12 @@ def test_money_ends_an_episode_as_budget(wire: Wire, tmp_path: Path) -> None:
         played = ModelAgent(model, budget=budget).play(BRIEFING, TOOLS, repeat=0)
     assert (played.ending, played.usage.calls) == ("budget", 2)
     assert budget.spent == pytest.approx(0.004)
+
+
+def test_a_model_whose_replies_hold_thousands_of_calls_has_had_its_turns() -> None:
+    provider = Provider("openai", Say(calls=[("look_up", {"name": "Ada"})] * (MOST_CALLS + 1)))
+    played = play(provider)
+    assert (played.ending, len(played.calls)) == ("max_turns", MOST_CALLS)
 
 
 def test_options_go_into_the_request_as_they_are() -> None:

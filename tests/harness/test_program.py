@@ -21,6 +21,7 @@ from harness.runfolder import RunFolder
 from harness.runner import execute
 from harness.scripted import ScriptedAgent
 from harness.tool import ToolResult
+from harness.toolbox import MOST_CALLS, EpisodeOverError
 from tests.harness.tally import TallySuite
 
 BRIEFING = Briefing("Raise the tally to 3.", "Count well.", "2026-01-15T10:15:00+00:00")
@@ -81,6 +82,7 @@ def test_an_exception_is_a_harness_error_with_its_traceback_and_trace() -> None:
     assert len(played.calls) == 1
     assert played.error is not None
     assert played.error.startswith("Traceback")
+    assert played.error.count("  File ") == 1, "the frames are the program's own"
     assert played.error.rstrip().endswith("LookupError: nobody of that name")
 
 
@@ -89,6 +91,18 @@ def test_an_exception_that_quotes_what_no_file_can_hold_is_kept() -> None:
         raise LookupError("half \ud800 pair")
 
     assert (play(agent).error or "").rstrip().endswith("LookupError: half ? pair")
+
+
+def test_a_program_that_calls_on_and_on_has_had_its_turns() -> None:
+    def agent(instruction: str, tools: Any, **rest: Any) -> dict[str, Any]:
+        with contextlib.suppress(EpisodeOverError):
+            while True:
+                tools["add"](number=1)
+        return {"outcome": "done"}
+
+    played = play(agent, seconds=60)
+    assert (played.ending, played.claim, len(played.calls)) == ("max_turns", None, MOST_CALLS)
+    assert "more calls than an episode may have" in (played.error or "")
 
 
 def test_leaving_python_ends_the_episode_and_not_the_run() -> None:

@@ -52,6 +52,21 @@ def toolbox(**options: Any) -> Toolbox:
     return Toolbox(tools, now=ticking(), **options)
 
 
+def test_an_episode_has_so_many_calls_and_so_many_characters_and_no_more() -> None:
+    box = toolbox(most_calls=3)
+    for _ in range(3):
+        box.call("unknown", {}, step=1)
+    assert not box.is_full
+    with pytest.raises(EpisodeOverError, match="3 calls"):
+        box.call("echo", {"text": "a"}, step=2)
+    assert (box.is_full, len(box.calls)) == (True, 3)
+    box = toolbox(most_characters=100)
+    box.call("echo", {"text": "a" * 100}, step=1)
+    with pytest.raises(EpisodeOverError, match="at most 10000 of 100"):
+        box.call("echo", {"text": "a"}, step=2)
+    assert (box.is_full, len(box.calls)) == (True, 1)
+
+
 def test_every_call_is_recorded_in_order_with_what_came_of_it() -> None:
     box = toolbox()
     box.call("echo", {"text": "a"}, step=1)
