@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -268,3 +269,26 @@ def test_the_null_is_the_same_answers_against_reads_for_other_questions() -> Non
     assert key[:2] == ("m", "default")
     # Each of the first three answers is supported by one trace of three others, the last one's by none.
     assert null.rate == pytest.approx((1 / 3 + 1 / 3 + 1 / 3 + 0) / 4)
+
+
+def test_in_the_null_too_the_name_of_the_repository_is_that_of_the_tree_that_was_read() -> None:
+    def reads_of_both(one: Task, variant: dict[str, Any]) -> Episode:
+        calls = [
+            {"position": n, "step": n, "name": "read_file", "arguments": {"path": f"f{n}.py"}, "status": "ok",
+             "result": {"path": f"f{n}.py", "content": "x = 1\n", "start_line": 1, "end_line": 1, "total_lines": 1}}
+            for n in (1, 2)
+        ]  # fmt: skip
+        return Episode.model_validate(
+            {"id": f"{one.id} {variant['counterfactual']}", "task": one.id, "task_digest": one.digest, "agent": "m",
+             "condition": "default", "variant": variant, "ending": "finished", "answer": ("f1.py of zarser_kit",),
+             "calls": tuple(calls)}
+        )  # fmt: skip
+
+    questions = {"original": {"repository": "tea_kit"}, "7": {"repository": "zarser_kit"}}
+    tasks = [
+        one.model_copy(update={"parameters": {**one.parameters, "questions": questions}})
+        for one in (task(number, "a") for number in range(2))
+    ]
+    nulls = null_rates(tasks, [reads_of_both(one, variant) for one in tasks for variant in (ORIGINAL, RENAMED)])
+    rates = {json.loads(variant)["counterfactual"]: null.rate for (_, _, variant), null in nulls.items()}
+    assert rates == {7: 1.0, None: 0.0}, "of the original it is a name like any other, and nothing read defines it"

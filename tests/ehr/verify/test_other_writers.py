@@ -260,6 +260,20 @@ def test_what_another_changed_and_the_agent_deleted_is_a_delete() -> None:
         assert state(chart, NOTHING).labels == ("UNNEEDED_WRITE",)
 
 
+def test_two_that_another_changed_and_the_agent_deleted_by_queries_are_its_deletes() -> None:
+    """Nobody can tell which query hit which: both are gone, and only the agent deleted."""
+    second = changed(WARFARIN, id="mr1")
+    chart = Chart(ADA, WARFARIN, second)
+    for number in range(2):
+        chart.patch(f"MedicationRequest/mr{number}", priority="stat", by="other")
+    for number in range(2):
+        chart.delete(f"MedicationRequest/mr{number}")
+        chart.requests[-1] = chart.requests[-1].model_copy(update={"path": f"/MedicationRequest?identifier={number}"})
+    both = Expected(deletes=("MedicationRequest/mr0", "MedicationRequest/mr1"))
+    assert state(chart, both).labels == ()
+    assert state(chart, NOTHING).labels == ("UNNEEDED_WRITE",)
+
+
 @pytest.mark.parametrize("act", ["created", "refused", "another type"])
 def test_another_writers_conditional_delete_is_not_the_agents(act: str) -> None:
     chart = Chart(ADA, WARFARIN, potassium(id="o1"))
