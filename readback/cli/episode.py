@@ -15,16 +15,22 @@ from readback.report.differences import differences
 
 _SHORT = 300
 """Characters of a call's arguments, result or of an agent's text that are shown unless all is asked for."""
+_ERROR = 1_000
+"""The same of an error, at its end, where a traceback says most; whole lines."""
 _MARKS = {"pass": "✓", "fail": "✗", "vacuous": "·", "unscored": "?"}
 _STYLES = {"pass": "green", "fail": "red", "vacuous": "dim", "unscored": "yellow"}
 
 
 class Line(NamedTuple):
-    """A line to show: wrapped where it is too long, each part of it indented. It holds nothing invisible."""
+    """A line to show: wrapped where it is too long, each part of it indented, and those after the first by `hang` more.
+
+    It holds nothing invisible.
+    """
 
     text: str = ""
     indent: int = 0
     style: str = ""
+    hang: int = 0
 
 
 def lines_of(
@@ -40,7 +46,7 @@ def lines_of(
     yield from _answer(episode, full)
     if episode.error:
         yield from _section("Error")
-        yield from _text(episode.error, full=full, end=True)
+        yield from _text(episode.error if full else _end_of(episode.error), full=True)
     yield from _section(f"What changed ({len(episode.changes)})")
     if not episode.changes:
         yield Line("nothing", 2, "dim")
@@ -81,7 +87,7 @@ def _trace(episode: Episode, full: bool) -> Iterator[Line]:
 
 def _call(call: Call, full: bool) -> Iterator[Line]:
     arguments = call.raw_arguments if call.arguments is None else json_text(call.arguments)
-    yield Line(in_line(f"{call.position}. {call.name} {_cut(arguments or '', full)}"), 2, "bold")
+    yield Line(in_line(f"{call.position}. {call.name} {_cut(arguments or '', full)}"), 2, "bold", hang=3)
     status = call.result.get("status", call.status) if isinstance(call.result, dict) else call.status
     body = call.result.get("body", call.result) if isinstance(call.result, dict) else call.result
     cut = f" (cut by the {call.cut_by})" if call.cut_by else ""
@@ -115,7 +121,7 @@ def _verdict(verdict: Verdict, *, required: bool) -> Iterator[Line]:
         yield Line(in_line(verdict.reason), 6)
     for clause in verdict.clauses:
         style = "" if clause.outcome == "pass" else "bold"
-        yield Line(in_line(f"{_MARKS[clause.outcome]} {_clause(clause)}"), 6, style)
+        yield Line(in_line(f"{_MARKS[clause.outcome]} {_clause(clause)}"), 6, style, hang=2)
 
 
 def _clause(clause: Clause) -> str:
@@ -140,10 +146,16 @@ def _section(title: str) -> Iterator[Line]:
     yield Line(title, style="bold underline")
 
 
-def _text(text: str, *, full: bool, style: str = "", end: bool = False) -> Iterator[Line]:
-    shown = text if full or len(text) <= _SHORT else (f"… {text[-_SHORT:]}" if end else _cut(text, full))
-    for line in visible(shown).splitlines() or [""]:
+def _text(text: str, *, full: bool, style: str = "") -> Iterator[Line]:
+    for line in visible(_cut(text, full)).splitlines() or [""]:
         yield Line(line, 2, style)
+
+
+def _end_of(error: str) -> str:
+    if len(error) <= _ERROR:
+        return error
+    end = error[-_ERROR:]
+    return f"… ({len(error) - _ERROR:,} more characters; --full shows all)\n{end.partition(chr(10))[2] or end}"
 
 
 def _cut(text: str, full: bool) -> str:

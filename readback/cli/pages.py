@@ -39,8 +39,9 @@ def show_lines(lines: Iterable[Line]) -> None:
     width = shutil.get_terminal_size().columns if looking else _WIDTH
     console = Console(width=width, highlight=False)
     for line in lines:
-        for part in Text(line.text, style=line.style).wrap(console, max(20, width - line.indent)) or [Text()]:
-            part.pad_left(line.indent)
+        room = max(20, width - line.indent - line.hang)
+        for number, part in enumerate(Text(line.text, style=line.style).wrap(console, room) or [Text()]):
+            part.pad_left(line.indent + (line.hang if number else 0))
             if looking:
                 console.print(part, soft_wrap=True)
             else:

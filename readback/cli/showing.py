@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.counted import counted
+from harness.visible import in_line
 from readback.cli.ending import Mistake
 from readback.cli.options import Json, RunPath
 from readback.cli.output import document, note, result
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _ID_LENGTH = 12
 """Hexadecimal digits of an id in a list."""
+_REASONS, _REASON = 5, 300
+"""Reasons that stand below a list, and the characters of one."""
 _FIRST = 100
 """Rows of a list that are shown where nothing is said."""
 
@@ -59,7 +62,9 @@ def show(
     elif as_json:
         _as_document(run, entries)
     else:
-        _as_list(entries if every else entries[:_FIRST], len(entries))
+        shown = entries if every else entries[:_FIRST]
+        _as_list(shown, len(entries))
+        _say_errors(folder, shown)
         if episode is not None:
             note(f"{len(entries)} episodes are meant by {episode!r}; give more of one's id, or narrow it with --agent")
 
@@ -131,6 +136,28 @@ def _as_list(entries: Sequence[Entry], of: int) -> None:
         result(line)
     if of > len(entries):
         note(f"{of - len(entries)} more; --all shows them, --failed, --agent, --task and --label choose")
+
+
+def _say_errors(folder: RunFolder, entries: Sequence[Entry]) -> None:
+    """Why episodes of the list ended as they did, where an error is kept: each reason once."""
+    reasons: dict[str, list[str]] = {}
+    for episode in folder.episodes_of({entry.id for entry in entries}):
+        if episode.error:
+            said = f"{episode.ending}: {_reason_in(episode.error)}"
+            reasons.setdefault(said, []).append(episode.id.removeprefix("sha256:")[:_ID_LENGTH])
+    for said, ids in list(reasons.items())[:_REASONS]:
+        which = ids[0] if len(ids) == 1 else f"{len(ids)} episodes, such as {ids[0]}"
+        note(in_line(f"{said} ({which})"))
+    if len(reasons) > _REASONS:
+        note(f"{len(reasons) - _REASONS} other reasons are not named here; an episode in full says its own")
+
+
+def _reason_in(error: str) -> str:
+    """An error in one line: of a traceback what stands behind its last frame."""
+    lines = error.splitlines()
+    frames = [at for at, line in enumerate(lines) if line.startswith("  ")] if "Traceback (most" in error else []
+    said = " ".join(" ".join(lines[frames[-1] + 1 if frames else 0 :]).split()) or error
+    return said if len(said) <= _REASON else f"{said[:_REASON]}…"
 
 
 def _cells(entry: Entry, conditions: bool) -> Iterator[str]:

@@ -70,6 +70,51 @@ def test_the_list_has_a_row_for_each_episode(run: Path) -> None:
     ]
 
 
+def test_below_the_list_each_reason_of_an_error_stands_once(tmp_path: Path) -> None:
+    errors = [
+        "Traceback (most recent call last):\n  File 'a.py', line 3\n    raise X\nmine.Lost: no\npatient \x1b[31m",
+        "503 from the provider",
+        "503 from the provider",
+        "x" * 301,
+    ]
+    run = Run([task("phone/0001a")])
+    for number, error in enumerate(errors):
+        run.play(
+            "phone/0001a", f"gpt{number}", ending="provider_error", claim=None, error=error, says={"state": "unscored"}
+        )
+    with RunFolder.create(tmp_path / "run", {**ABOUT, "planned": 4}, run.tasks) as folder:
+        folder.store([(e, [v for v in run.verdicts if v.episode == e.id]) for e in run.episodes])
+    assert readback("show", tmp_path / "run").err.splitlines() == [
+        "provider_error: mine.Lost: no patient ‹U+001B›[31m (0000)",
+        "provider_error: 503 from the provider (2 episodes, such as 0001)",
+        f"provider_error: {'x' * 300}… (0003)",
+    ]
+
+
+def test_of_a_long_error_the_end_is_shown_in_whole_lines(tmp_path: Path) -> None:
+    run = Run([task("phone/0001a")])
+    error = "\n".join(f"line {number:04}" for number in range(1000))
+    run.play("phone/0001a", "gpt", ending="harness_error", claim=None, error=error, says={"state": "unscored"})
+    with RunFolder.create(tmp_path / "run", {**ABOUT, "planned": 1}, run.tasks) as folder:
+        folder.store([(e, [v for v in run.verdicts if v.episode == e.id]) for e in run.episodes])
+    shown = readback("show", tmp_path / "run", "0000").out.splitlines()
+    at = shown.index("Error")
+    assert shown[at + 1 : at + 3] == ["  … (8,999 more characters; --full shows all)", "  line 0900"]
+    assert "  line 0000" in readback("show", tmp_path / "run", "0000", "--full").out.splitlines()
+
+
+def test_a_call_that_is_wrapped_stands_below_its_name(tmp_path: Path) -> None:
+    run = Run([task("phone/0001a")])
+    call = Call(position=1, step=1, name="fhir_create", arguments={"a": "b" * 200}, status="ok", result="done")
+    run.play("phone/0001a", "gpt", calls=(call,), says={"state": "pass"})
+    with RunFolder.create(tmp_path / "run", {**ABOUT, "planned": 1}, run.tasks) as folder:
+        folder.store([(e, [v for v in run.verdicts if v.episode == e.id]) for e in run.episodes])
+    shown = readback("show", tmp_path / "run", "0000").out.splitlines()
+    at = shown.index("Calls (1)")
+    assert [line[:6] for line in shown[at + 1 : at + 4]] == ["  1. f", "     {", "     b"]
+    assert max(map(len, shown)) <= 120
+
+
 @pytest.mark.parametrize(
     ("options", "ids"),
     [
