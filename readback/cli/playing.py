@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from readback.cli.ending import DONE, INCOMPLETE, MISSED, Mistake, worst
 from readback.cli.faults import faults_kept_in
-from readback.cli.output import document, is_terminal, note, programs_print_to_stderr
+from readback.cli.output import document, is_terminal, note, programs_print_to_stderr, result
 from readback.cli.progress import Meter, stages
 
 if TYPE_CHECKING:
@@ -232,7 +232,9 @@ def print_screen(screen: Screen) -> None:
 
     looking = is_terminal(sys.stdout)
     console = Console(highlight=False) if looking else Console(highlight=False, width=_WIDTH, no_color=True)
-    show(screen, console)
+    with console.capture() as shown:  # rich itself would end the process where the reader has gone away
+        show(screen, console)
+    result(shown.get().removesuffix("\n"))
 
 
 def say_problems(problems: Sequence[str]) -> None:

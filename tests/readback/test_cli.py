@@ -18,6 +18,7 @@ from jsonschema_rs import meta
 from readback import schemas
 from readback.cli import faults
 from tests.readback.command import finished, readback
+from tests.readback.raters import with_cells
 from tests.support import ROOT
 
 HEAVY = (
@@ -149,6 +150,16 @@ def test_a_reader_that_goes_away_does_not_end_the_command(tmp_path: Path) -> Non
     )
     assert done.stdout.endswith("0\n")
     assert (tmp_path / "err").read_text() == ""
+
+
+def test_a_reader_that_goes_away_from_the_tables_does_not_end_the_command(tmp_path: Path) -> None:
+    with_cells({("pass", "pass"): 3, ("pass", "fail"): 2}).write(tmp_path / "a")
+    code = "import sys; from readback.cli import main; sys.exit(main(['compare', 'a', '--disagreements', '2']))"
+    line = f"{sys.executable} -c {code!r} 2>err | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert (done.stdout, (tmp_path / "err").read_text()) == ("0\n", "")
 
 
 def on_a_terminal(folder: Path, *command: str) -> str:
