@@ -37,7 +37,7 @@ class _Trace:
 def null_rates(tasks: Iterable[Task], episodes: Iterable[Episode]) -> dict[Key, Null]:
     """The null of each row (agent, condition, variant as canonical JSON) of these episodes, which are of one suite.
 
-    An episode of an unknown task takes no part.
+    An episode of an unknown task takes no part, and none that nobody can judge.
     Of a suite whose answers are not judged by what was seen, there are none.
     """
     known = {task.id: task for task in tasks}
@@ -88,7 +88,7 @@ def _rows(
     rows: dict[Key, list[Answered]] = defaultdict(list)
     for episode in episodes:
         task = known.get(episode.task)
-        if task is not None and episode.scored:
+        if task is not None and episode.sound:
             key = (episode.agent, episode.condition, canonical(episode.variant).decode())
             rows[key].append(answered(task, episode))
     return rows

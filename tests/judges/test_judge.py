@@ -11,7 +11,7 @@ import pytest
 from harness.cache import Cache
 from harness.limits import Budget
 from harness.models.exchange import Exchange, Patience
-from harness.models.model import Reply
+from harness.models.model import Asked, Reply
 from harness.models.scripted import ScriptedModel
 from harness.prices import read_prices
 from judges.judge import Judge
@@ -242,6 +242,25 @@ def test_a_judge_looks_things_up_where_a_trace_is_too_long(wire: Wire) -> None:
         read, missing = [one["content"] for one in third["messages"] if one["role"] == "tool"][1:]
         assert "class Parser: " in read
         assert "there is no call 99" in missing
+
+
+@pytest.mark.parametrize(
+    ("kept", "all_of_it"), [((True, True), True), ((True, False), False), ((False, True), False)]
+)  # fmt: skip
+def test_a_vote_is_kept_where_the_cache_gave_every_reply_of_it(kept: tuple[bool, bool], all_of_it: bool) -> None:
+    looks = Reply(calls=(Asked("a", "read_call", {"position": 1}),), is_kept=kept[0])
+    model = ScriptedModel([looks, Reply(texts=(said(),), is_kept=kept[1])])
+    found = vote(Judge(model, Rubric("facts"), characters=20_000, long="search"), 1, long_trace())
+    assert (found.said, found.looked, found.kept) == ("supported", 1, all_of_it)
+
+
+@pytest.mark.parametrize(("before", "now", "both"), [(0.5, 0.25, 0.75), (None, 0.25, None), (0.5, None, None)])
+def test_what_a_vote_is_billed_is_of_all_its_attempts(
+    before: float | None, now: float | None, both: float | None
+) -> None:
+    first = vote(judge_saying("Hm.")).model_copy(update={"billed_usd": before})
+    model = ScriptedModel([Reply(texts=(said(),), billed_usd=now)])
+    assert vote(Judge(model, Rubric("facts")), before=first).billed_usd == both
 
 
 def test_a_no_of_a_judge_that_could_look_at_everything_is_a_no() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from harness.stats.differences import difference_in_differences
 from harness.task import Task
-from harness.trace import Episode
+from harness.trace import Episode, SelfCheck
 from harness.verdict import Verdict
 from readback.summary import Summary, summarise
 from readback.summary.null import null_rates
@@ -269,6 +269,11 @@ def test_the_null_is_the_same_answers_against_reads_for_other_questions() -> Non
     assert key[:2] == ("m", "default")
     # Each of the first three answers is supported by one trace of three others, the last one's by none.
     assert null.rate == pytest.approx((1 / 3 + 1 / 3 + 1 / 3 + 0) / 4)
+    # Without the last one's, no trace supports another answer: as where nobody can judge its episode.
+    for unjudged in ({"ending": "provider_error"}, {"self_check": SelfCheck(agrees=False)}):
+        three = [*episodes[:3], episodes[3].model_copy(update=unjudged)]
+        (null,) = null_rates(tasks, three).values()
+        assert (null.rate, null.answers, null.pairs) == (0.0, 3, 6)
 
 
 def test_in_the_null_too_the_name_of_the_repository_is_that_of_the_tree_that_was_read() -> None:
