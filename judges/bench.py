@@ -11,12 +11,13 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.counted import counted
 from harness.limits import Budget
-from harness.models.exchange import GATE
+from harness.models.courier import Courier, Lane
+from harness.models.exchange import CARRY, GATE
 from judges.judge import Case, Judge
 from judges.vote import Vote
 
@@ -31,6 +32,9 @@ LINGER_SECONDS = 0.03
 
 SPARE = 4
 """For so many calls at once there is a thread more, which gets a vote ready while they are in flight."""
+
+MANY = 16
+"""From so many calls at once on, a second interpreter sends them: with fewer, this one has time enough."""
 
 BATCH = 500
 """Votes that are handed over at once, at most; as many may wait to be taken."""
@@ -61,8 +65,10 @@ def side_by_side(rows: Iterable[list[Missing]], jobs: int) -> Iterator[Missing]:
 class Bench:
     """The threads that ask. Once `ending` is set, nothing more is asked."""
 
-    def __init__(self, todo: Iterator[Missing], budget: Budget, ending: threading.Event) -> None:
-        self._todo, self._budget, self._ending = todo, budget, ending
+    def __init__(
+        self, judges: Sequence[Judge], todo: Iterator[Missing], budget: Budget, ending: threading.Event
+    ) -> None:  # fmt: skip
+        self._judges, self._todo, self._budget, self._ending = judges, todo, budget, ending
         self._votes: queue.Queue[Vote | None] = queue.Queue(maxsize=BATCH)
         self._lock = threading.Lock()
         self._failures: Counter[str] = Counter()
@@ -79,9 +85,24 @@ class Bench:
         """
         gate = threading.BoundedSemaphore(jobs)
         threads = jobs + jobs // SPARE
-        for number in range(threads):
-            threading.Thread(target=self._work, args=(gate,), name=f"judge {number + 1}", daemon=True).start()
-        working, until = threads, float("inf")
+        with self._courier(jobs, threads) as lanes:
+            for number, lane in enumerate(lanes, 1):
+                threading.Thread(target=self._work, args=(gate, lane), name=f"judge {number}", daemon=True).start()
+            yield from self._batches(threads)
+        if self._faults:
+            raise self._faults[0]
+
+    @contextlib.contextmanager
+    def _courier(self, jobs: int, threads: int) -> Iterator[Sequence[Lane | None]]:
+        """A lane for each thread, where there are many calls at once."""
+        if jobs < MANY:
+            yield [None] * threads
+        else:
+            with contextlib.closing(Courier((judge.model for judge in self._judges), threads)) as courier:
+                yield courier.lanes
+
+    def _batches(self, working: int) -> Iterator[list[Vote]]:
+        until = float("inf")
         while working and time.monotonic() < until:
             batch = self._batch()
             working -= batch.count(None)
@@ -89,8 +110,6 @@ class Bench:
                 until = min(until, time.monotonic() + GRACE_SECONDS)
             if votes := [vote for vote in batch if vote is not None]:
                 yield votes
-        if self._faults:
-            raise self._faults[0]
 
     def problems(self) -> list[str]:
         """What was not asked, and why."""
@@ -112,8 +131,10 @@ class Bench:
                 batch.append(self._votes.get_nowait())
         return batch
 
-    def _work(self, gate: threading.BoundedSemaphore) -> None:
+    def _work(self, gate: threading.BoundedSemaphore, lane: Lane | None) -> None:
         GATE.set(gate)
+        if lane is not None:
+            CARRY.set(lane.carry)
         try:
             while (missing := self._next()) is not None:
                 vote = missing.judge.vote(missing.case, missing.number, before=missing.before, budget=self._budget)

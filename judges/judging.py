@@ -159,7 +159,7 @@ class Judging:
         self.votes.mend()
         self.votes.store_judges([judge.setting for judge in self.judges])
         ending = threading.Event()
-        bench = Bench(side_by_side(self.missing(), jobs), budget, ending)
+        bench = Bench(self.judges, side_by_side(self.missing(), jobs), budget, ending)
         progress(Progress(0, of, 0.0))
         try:
             with ctrl_c_sets(ending):

@@ -96,7 +96,7 @@ class AnthropicModel:
         # The request as it is, not as the library's arguments: see `harness.models.openai`.
         try:
             response = self.client.post(
-                "/v1/messages", cast_to=httpx2.Response, body=request, options={"timeout": timeout}
+                "/v1/messages", cast_to=httpx2.Response, content=request, options={"timeout": timeout}
             )
         except anthropic.AnthropicError as problem:
             raise no_reply(anthropic, self.name, problem) from problem

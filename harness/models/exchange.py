@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -19,12 +19,18 @@ from harness.cache import Cache, Question
 from harness.models.model import NoReplyError
 from harness.plain import plain
 
-Send = Callable[[Mapping[str, Any], float], bytes]
-"""Sends a request with a time-out in seconds and gives the body of the reply. Raises `NoReplyError`."""
+Send = Callable[[bytes, float], bytes]
+"""Sends a request, written as JSON, with a time-out in seconds and gives the reply's body. Raises `NoReplyError`."""
 
 GATE: ContextVar[AbstractContextManager[Any]] = ContextVar("GATE")
 """What each request of a thread passes through, from sending it to the whole reply: a caller with more threads than
 requests that may be in flight sets a semaphore, and no request waits for what another thread does with its reply."""
+
+Carry = Callable[[Question, bytes, float], bytes | None]
+"""Does the same for the model that a question names; None where it does not carry this one."""
+
+CARRY: ContextVar[Carry] = ContextVar("CARRY")
+"""What is asked first to send the requests of a thread (see `courier`)."""
 
 _OPEN = nullcontext()
 
@@ -62,20 +68,20 @@ class Exchange:
         """
         if self.cache is not None and (kept := self.cache.get(question)) is not None:
             return read(kept, True)
-        reply, made = self._send(question.request, send, read, self.monotonic() + seconds)
+        reply, made = self._send(question, send, read, self.monotonic() + seconds)
         kept = reply if self.cache is None else self.cache.put(question, reply)
         return made if kept is reply else read(kept, False)
 
-    def _send(
-        self, request: Mapping[str, Any], send: Send, read: Read[R], until: float
-    ) -> tuple[dict[str, Any], R]:  # fmt: skip
+    def _send(self, question: Question, send: Send, read: Read[R], until: float) -> tuple[dict[str, Any], R]:
+        # In the order in which it was made: a model reads a form's keys as they come.
+        written = json.dumps(question.request, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
         attempt = 0
         while True:
             attempt += 1
             left = until - self.monotonic()
             try:
                 with GATE.get(_OPEN):
-                    body = send(request, max(0.001, min(self.patience.timeout, left)))
+                    body = _sent(question, written, send, max(0.001, min(self.patience.timeout, left)))
                 reply = _object(body)
                 return reply, read(reply, False)
             except NoReplyError as fault:
@@ -98,6 +104,12 @@ class Exchange:
             return fault.wait if fault.wait <= self.patience.longest_asked else None
         wait: float = min(self.patience.first_wait * 2 ** (attempt - 1), self.patience.longest_wait)
         return wait * (1 - 0.25 * self.chance())
+
+
+def _sent(question: Question, written: bytes, send: Send, timeout: float) -> bytes:
+    carry = CARRY.get(None)
+    body = carry(question, written, timeout) if carry else None
+    return send(written, timeout) if body is None else body
 
 
 def _object(body: bytes) -> dict[str, Any]:

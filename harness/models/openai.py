@@ -88,7 +88,7 @@ class OpenAIModel:
         # same, and its walk over every message, which may take longer than all else here, is left out.
         try:
             response = self.client.post(
-                "/chat/completions", cast_to=httpx2.Response, body=request, options={"timeout": timeout}
+                "/chat/completions", cast_to=httpx2.Response, content=request, options={"timeout": timeout}
             )
         except openai.OpenAIError as problem:
             raise no_reply(openai, self.name, problem) from problem

@@ -130,6 +130,8 @@ class Provider:
         wrong = _openai_mistake(request) if self.wire == "openai" else _anthropic_mistake(request)
         if handler.path != path:
             step = Fail(404, f"no such path {handler.path}")
+        elif handler.headers["content-type"] != "application/json":
+            step = Fail(415, f"no JSON: {handler.headers['content-type']}")
         elif given.removeprefix("Bearer ") not in (self.key, "none"):
             step = Fail(401, f"Incorrect API key provided: {given}", "invalid_api_key")
         elif wrong:

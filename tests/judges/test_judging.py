@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +20,7 @@ from harness.limits import Budget
 from harness.models.exchange import Exchange
 from harness.models.model import NoReplyError, Reply
 from harness.models.openai import openai_model
-from harness.prices import Price
+from harness.prices import Price, Prices
 from harness.runfolder import RunFolder
 from harness.trace import SelfCheck
 from harness.verdict import Verdict
@@ -456,3 +458,26 @@ def test_as_many_requests_are_in_flight_as_there_are_jobs_and_never_more(tmp_pat
         report = judged(folder, Judge(model, Rubric("facts"), votes=10), jobs=8)
     assert seen == [8]
     assert report.asked.total() == 40
+
+
+def _children() -> list[str]:
+    """The command lines of the processes that this one has started."""
+    found = subprocess.run(
+        ["ps", "-o", "stat=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=False
+    ).stdout
+    return [line for line in found.splitlines() if "harness.models.courier" in line]
+
+
+def test_many_votes_at_once_are_carried_by_another_interpreter_that_ends_with_them(tmp_path: Path) -> None:
+    seen: list[list[str]] = []
+    with Provider("openai", Say(said())) as provider, some(tmp_path / "r", range(100, 190)) as folder:
+        model = openai_model("m", base_url=provider.base_url, environment={}, prices=Prices(()))
+        report = judged(
+            folder, Judge(model, Rubric("facts"), votes=5), jobs=16, progress=lambda progress: seen.append(_children())
+        )
+        model.close()
+        assert report.asked.total() == len(provider.requests) == 450
+        assert {verdict.outcome for verdict in folder.verdicts()} == {"pass"}
+    assert seen[0] == []
+    assert any(len(children) == 1 for children in seen)
+    assert _children() == []
