@@ -8,6 +8,7 @@ import pytest
 
 from ehr.verify import NOTHING, judge
 from ehr.verify.readback import read_back
+from grounding.loss import NO_STATUS, NO_STEPS, NO_TIMES, of_call
 from harness.trace import SCORED_ENDINGS, UNSCORED_ENDINGS, Ending, SelfCheck
 from tests.ehr.verify.build import ORDER, Chart, order, potassium, state, task, verdicts
 
@@ -34,6 +35,25 @@ def test_without_an_expectation_nothing_may_change() -> None:
     assert verdicts(chart, None)["state"].outcome == "pass"
     chart.create(order())
     assert verdicts(chart, None)["state"].labels == ("UNNEEDED_WRITE",)
+
+
+def test_what_its_source_could_not_tell_is_unscored_and_never_a_fail() -> None:
+    lost = ("the requests after the tenth were not kept",)
+    outcomes = {v.lens: v.outcome for v in _right(loss=lost)}
+    assert (outcomes["state"], outcomes["answer"], outcomes["message"]) == ("unscored", "pass", "unscored")
+    nothing = judge(task(ORDER, answer=ANSWER), Chart().episode(loss=lost))
+    assert [(v.lens, v.outcome, v.labels) for v in nothing][:3] == [
+        ("state", "unscored", ()), ("answer", "unscored", ()), ("message", "unscored", ()),
+    ]  # fmt: skip
+    assert nothing[0].reason == "the episode's source could not tell everything: " + lost[0]
+    wrong = judge(task(ORDER, answer=ANSWER), Chart().episode(answer=("b",), loss=lost))
+    assert [v.labels for v in wrong if v.lens == "answer"] == [("WRONG_ANSWER",)], "the answer is there"
+
+
+@pytest.mark.parametrize("loss", [NO_STATUS, NO_TIMES, NO_STEPS, of_call(3, "parts of its result are no text")])
+def test_what_is_lost_of_times_steps_and_single_calls_does_not_touch_the_record(loss: str) -> None:
+    assert [v.outcome for v in _right(loss=(loss,))][:3] == ["pass", "pass", "pass"]
+    assert judge(task(ORDER), Chart().episode(loss=(loss,)))[0].outcome == "fail"
 
 
 @pytest.mark.parametrize("ending", SCORED_ENDINGS)
