@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.runfolder import RunFolder
@@ -75,6 +75,8 @@ def test_two_thirds_are_of_disagreements_and_strata_share_them_evenly(tmp_path: 
     st.integers(1, 70),
     st.integers(0, 3),
 )
+@example([("pass", "fail")] * 9 + [("pass", "pass")], 6, 0)  # too few agree
+@example([("pass", "fail")] + [("pass", "pass")] * 9, 6, 0)  # too few disagree
 def test_as_many_are_drawn_as_there_can_be_each_once_and_the_shares_hold(
     table: list[tuple[str, str]], number: int, seed: int
 ) -> None:

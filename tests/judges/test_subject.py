@@ -195,6 +195,33 @@ def test_what_says_nothing_and_what_claims_nothing(
     assert (one.says_nothing, one.claims_nothing) == (says_nothing, claims_nothing)
 
 
+def test_what_a_vote_belongs_to_is_all_that_a_judge_may_see_whether_shown_or_not() -> None:
+    one, other = (subject(calls=(call(1), call(2, result=letter * 50_000), call(3)), note="n") for letter in ("x", "y"))
+
+    def seen(subject_: Subject, trace: bool) -> str:
+        judge = Judge(rule_model("overlap"), Rubric("facts", trace=trace), characters=2_000)
+        view = judge.view(subject_)
+        assert view is not None
+        assert trace or view.extract == without_trace(subject_)
+        return view.seen(subject_, trace=trace)
+
+    shown_of = [with_trace(each, 2_000) for each in (one, other)]
+    assert shown_of[0] == shown_of[1], "what differs is left out"
+    assert seen(one, True) != seen(other, True), "and yet it is another trace"
+    assert seen(one, False) == seen(other, False), "who sees no call does not see another one"
+    assert len({seen(subject(note=note), trace) for note in "ab" for trace in (True, False)}) == 4
+
+
+def test_how_a_long_trace_is_shown_is_no_setting_of_who_sees_none() -> None:
+    def setting(trace: bool, long: Any) -> tuple[str, str | None]:
+        made = Judge(rule_model("overlap"), Rubric("facts", trace=trace), long=long).setting
+        return made.config, made.long
+
+    assert setting(False, "search") == setting(False, "cut")
+    assert (setting(False, "cut")[1], setting(True, "cut")[1], setting(True, "search")[1]) == (None, "cut", "search")
+    assert setting(True, "cut")[0] != setting(True, "search")[0]
+
+
 def test_what_there_is_to_see_has_a_digest_of_its_own() -> None:
     seen = {
         one.seen

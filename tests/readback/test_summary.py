@@ -434,6 +434,17 @@ def test_the_cluster_is_the_repository_where_the_suite_says_so() -> None:
     assert (rate.cluster, rate.clusters) == ("repository", 2)
 
 
+def test_a_record_that_does_not_say_it_is_synthetic_is_not() -> None:
+    for said, synthetic in (({"synthetic": True}, True), ({"synthetic": False}, False), ({}, False)):
+        about = {**ABOUT, "record": {"hash": "sha256:4ec04d", **said}}
+        record = summarise(about, [], [], [], run="r").record
+        assert record is not None and record.synthetic is synthetic
+
+
+def test_the_summary_says_how_its_intervals_were_made() -> None:
+    assert summary(known_run()).statistics.model_dump() == {"confidence": 0.95, "draws": 2000, "seed": 1}
+
+
 def test_an_empty_run_has_an_empty_summary() -> None:
     whole = summary(Run([task("dose/0001a")]), planned=3)
     assert (whole.rows, whole.comparisons) == ((), ())
