@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.counted import counted
 from readback.cli.ending import DONE, USAGE, Mistake
+from readback.cli.judging import beside_baselines
 from readback.cli.numbers import whole
 from readback.cli.options import Json, RunPath
 from readback.cli.output import document, note, result
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from judges.sheet import Sheet
 
 _PROBLEMS = 50
+_OUTCOMES = ("pass", "fail", "vacuous", "unscored")
 
 
 def annotate(
@@ -67,7 +70,13 @@ def annotate(
         assert sample is not None, "one of the two is said"
         wanted = Wanted(tuple(agent or ()), tuple(condition or ()))
         sheet, where = _written(run, annotation, sample, seed, asked, not no_trace, wanted, out)
+        measured = [] if agent else beside_baselines(folder)
     _say_sheet(run, sheet, where, sample, as_json=as_json)
+    if measured:
+        note(
+            "Episodes of baselines are among them, which readback compare leaves out;"
+            f" --agent {quote(measured[0])} draws from that agent's alone."
+        )
     return DONE
 
 
@@ -115,15 +124,37 @@ def _say_sheet(run: Path, sheet: Sheet, where: Path, sample: int, *, as_json: bo
         )  # fmt: skip
     else:
         result(f"sheet {sheet.sheet}: {len(sheet.items)} of {sheet.eligible} episodes")
-        for stratum in (one for one in sheet.strata if one.sampled):
-            said = ", ".join(f"{lens} {outcome}" for lens, outcome in stratum.lenses.items()) or "no lens has judged"
-            result(f"  {stratum.sampled:>4} of {stratum.size:<6} {'disagree: ' if stratum.disagree else ''}{said}")
+        _say_strata(sheet)
         result(str(where / CSV))
         result(str(where / FORM))
     if len(sheet.items) < sample:
         note(f"Only {counted(len(sheet.items), 'episode')} can be drawn from.")
     note("Give people these two files and nothing else of the run; what they send back is read by:")
-    note(f"  readback annotate {run} --labels FILE")
+    note(f"  readback annotate {quote(str(run))} --labels FILE")
+
+
+def _say_strata(sheet: Sheet) -> None:
+    """What the lenses say of the episodes that were drawn: a letter for each lens, and a row for each stratum."""
+    from readback.cli.pages import columns
+    from readback.tables.agreement import letter
+
+    drawn = [stratum for stratum in sheet.strata if stratum.sampled]
+    lenses = sorted({lens for stratum in drawn for lens in stratum.lenses})
+    letters = {lens: letter(place) for place, lens in enumerate(lenses)}
+    if not lenses:
+        result("no lens has judged them")
+        return
+    for lens in lenses:
+        result(f"{letters[lens]} {lens}")
+    rows = [["drawn", "of", "", *_OUTCOMES]]
+    for stratum in drawn:
+        said = [
+            " ".join(letters[lens] for lens, outcome in stratum.lenses.items() if outcome == wanted)
+            for wanted in _OUTCOMES
+        ]
+        rows.append([str(stratum.sampled), str(stratum.size), "disagree" if stratum.disagree else "", *said])
+    for line in columns(rows, right=(0, 1)):
+        result(line)
 
 
 def _say_taken(run: Path, taken: Taken, *, as_json: bool) -> None:

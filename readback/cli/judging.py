@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from harness.limits import Budget
+    from harness.runfolder import RunFolder
     from judges.judge import Judge
     from judges.judging import Judging, Progress, Report
     from judges.standing import Standing
@@ -119,6 +121,9 @@ def judge(
                 " price by --prices"
             )
         _say_plan(plan, judges, note)
+        measured = [] if agent or all(judge.is_rule for judge in judges) else beside_baselines(folder)
+        if measured:
+            note(f"Baselines' episodes are judged, too; --agent {quote(measured[0])} judges that agent's alone.")
         try:
             report = _ask(run, judging, jobs or _JOBS, Budget(budget))
         except KeyboardInterrupt:
@@ -129,6 +134,13 @@ def judge(
     _say_outcome(run, judging, standings, report, as_json=as_json)
     is_done = not report.interrupted and all(one.is_complete for one in standings)
     return DONE if is_done else INCOMPLETE
+
+
+def beside_baselines(folder: RunFolder) -> list[str]:
+    """The agents of a run that were measured beside baselines; none where only the ones or the others played."""
+    kinds = {agent["name"]: agent["kind"] for agent in folder.about.get("agents", ())}
+    measured = [name for name, kind in kinds.items() if kind != "baseline"]
+    return measured if len(measured) < len(kinds) else []
 
 
 def _ask(run: Path, judging: Judging, jobs: int, budget: Budget) -> Report:

@@ -51,7 +51,7 @@ def raters_grid(raters: Sequence[RaterLine], suffix: str = "") -> Grid:
     )
     rows = tuple(
         (
-            f"{_letter(place)} {rater.name}",
+            f"{letter(place)} {rater.name}",
             str(rater.episodes),
             *(str(rater.outcomes[outcome]) for outcome in ("pass", "fail", "vacuous", "unscored")),
             str(rater.votes.given) if rater.votes else NONE,
@@ -89,7 +89,7 @@ Names = Mapping[tuple[str, str], str]
 
 
 def _names(raters: Sequence[RaterLine]) -> Names:
-    return {(rater.lens, rater.config): f"{_letter(place)} {_first_words(rater)}" for place, rater in enumerate(raters)}
+    return {(rater.lens, rater.config): f"{letter(place)} {_first_words(rater)}" for place, rater in enumerate(raters)}
 
 
 def _first_words(rater: RaterLine) -> str:
@@ -98,7 +98,8 @@ def _first_words(rater: RaterLine) -> str:
     return f"{first.removeprefix('scripted:')} (a rule)" if rater.kind == "scripted" else first
 
 
-def _letter(place: int) -> str:
+def letter(place: int) -> str:
+    """The letter that stands for a rater at this place of a list, counted from 0."""
     return chr(ord("A") + place) if place < 26 else f"R{place + 1}"
 
 

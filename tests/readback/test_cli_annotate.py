@@ -56,10 +56,28 @@ def test_the_words_say_what_was_drawn_and_where_it_is(here: Path) -> None:
     assert made.code == 0
     head, stratum, sheet, form = made.out.splitlines()
     assert head.endswith(": 4 of 4 episodes")
-    assert stratum.strip() == "4 of 4      no lens has judged"
+    assert stratum == "no lens has judged them"
     assert Path(sheet).is_file()
     assert Path(form).is_file()
     assert "Only 4 episodes can be drawn from." in made.err
+
+
+def test_the_strata_are_a_table_with_a_letter_for_each_lens(here: Path) -> None:
+    agents = [{"name": "m", "kind": "model"}, {"name": "idle", "kind": "baseline"}]
+    a_run(here / "a", agents=agents)
+    assert readback("judge", "a", "--model", "scripted:overlap").code == 0
+    assert readback("judge", "a", "--model", "scripted:coin?p=1").code == 0
+    made = readback("annotate", "a", "--sample", "3", "--out", "s")
+    assert made.out.splitlines()[1:6] == [
+        "A judge scripted:coin?p=1 (a rule, no model), facts",
+        "B judge scripted:overlap (a rule, no model), facts",
+        "drawn  of            pass  fail  vacuous  unscored",
+        "    2   2  disagree  A     B",
+        "    1   2            A B",
+    ]
+    said = "Episodes of baselines are among them, which readback compare leaves out; --agent m draws from that agent's"
+    assert said in made.err
+    assert "baselines" not in readback("annotate", "a", "--sample", "3", "--agent", "m").err
 
 
 def test_wrong_rows_are_named_one_by_one_and_nothing_is_taken(here: Path) -> None:

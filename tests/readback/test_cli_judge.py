@@ -67,6 +67,18 @@ def test_a_scripted_judge_judges_a_run_offline_and_says_what_it_is_everywhere(he
     assert "SCRIPTED_JUDGE" in shown
 
 
+def test_that_a_model_is_paid_for_judging_baselines_is_said(here: Path) -> None:
+    agents = [{"name": "m", "kind": "model"}, {"name": "idle", "kind": "baseline"}]
+    told = "Baselines' episodes are judged, too; --agent m judges that agent's alone."
+    with Provider("openai", Say(said())) as provider:
+        a_run(here / "a", agents=agents)
+        assert told in judge("a", provider, "--votes", "1").err
+        assert told not in judge("a", provider, "--votes", "1", "--agent", "m").err
+        a_run(here / "b", agents=agents[:1])
+        assert told not in judge("b", provider, "--votes", "1").err
+    assert told not in readback("judge", "a", "--model", "scripted:overlap").err
+
+
 @pytest.mark.parametrize("wire", ["openai", "anthropic"])
 def test_a_model_judges_a_run_and_is_asked_only_for_what_is_missing(here: Path, wire: Any) -> None:
     a_run(here / "a")
