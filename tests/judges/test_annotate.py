@@ -267,7 +267,9 @@ def test_what_a_person_could_not_see_is_in_doubt_for_people_too(tmp_path: Path) 
     with run(tmp_path / "r", [episode(1, calls=(call(1, cut_by="recorder"),))]) as folder:
         sheet, out = written(folder, 1)
         found = taken(Annotation(folder), sheet, out, ["not_supported"])
+        without, _ = written(folder, 1, trace=False)
     assert sheet.items[0].doubt == "the recorder cut the result of call 1"
+    assert without.items[0].doubt is None, "nobody who sees no call misses one"
     assert (found.verdicts[0].outcome, found.verdicts[0].label) == ("unscored", "TRACE_CUT")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from readback.summary import Summary, Threshold, read_threshold, shortfalls, summarise
-from tests.readback.hand import ABOUT, Run, task
+from tests.readback.hand import ABOUT, VARIANT, Run, task
 
 
 def with_models() -> Run:
@@ -53,6 +53,30 @@ def test_baselines_alone_are_held_to_it() -> None:
 def test_named_agents_are_held_to_it() -> None:
     found = shortfalls(summary(with_models()), [Threshold("success", 0.8)], agents=["idle"])
     assert [one.agent for one in found] == ["idle"]
+
+
+def test_a_row_without_such_tasks_is_not_held_to_them_where_another_has_some() -> None:
+    def only_good_was_judged() -> Run:
+        run = with_models()
+        run.play("age/1", "good", repeat=1, says={"state": "pass", "grounding": "fail UNGROUNDED"})
+        run.play("dose/0001a", "writer", says={"state": "fail"})
+        return run
+
+    assert missed(only_good_was_judged, "grounding=0.5", "read=0.5") == [
+        "good (default): grounding is 0.000, under 0.5",
+    ]
+
+
+def test_rows_under_a_fault_are_passed_over_unless_there_are_no_others() -> None:
+    def run_of(*faults: str | None) -> Run:
+        run = Run([task("dose/0001a")])
+        for fault in faults:
+            outcome = "pass" if fault is None else "fail"
+            run.play("dose/0001a", "m", variant={**VARIANT, "fault": fault}, says={"state": outcome})
+        return run
+
+    assert missed(lambda: run_of(None, "slow"), "success=0.5") == []
+    assert missed(lambda: run_of("slow"), "success=0.5") == ["m (default): success is 0.000, under 0.5"]
 
 
 def test_what_is_undefined_cannot_be_shown_to_reach_it() -> None:

@@ -49,6 +49,14 @@ def test_there_is_a_difference_where_the_two_are_not_the_same_and_either_way_rou
         assert shown(difference.path) == str(difference)
 
 
+def test_a_reference_without_its_version_is_the_same_one_and_no_other_element_is() -> None:
+    versioned, plain = "Patient/p1/_history/2", "Patient/p1"
+    assert differences({"subject": {"reference": versioned}}, {"subject": {"reference": plain}}) == []
+    for before, after in ((plain, versioned), (versioned, "Patient/p2"), (versioned, ""), (versioned, versioned[:-1])):
+        assert differences({"subject": {"reference": before}}, {"subject": {"reference": after}}) != []
+    assert differences({"implicitRules": versioned}, {"implicitRules": plain}) != []
+
+
 def test_numbers_are_read_as_they_are_written() -> None:
     resource = parse('{"a": 1.00, "b": 12345678901234567890.123456789, "c": 7}')
     assert (str(resource["a"]), str(resource["b"])) == ("1.00", "12345678901234567890.123456789")
