@@ -326,6 +326,18 @@ def test_a_wrong_row_is_named_and_nothing_is_taken(
     assert words in caught.value.problems[0]
 
 
+@pytest.mark.parametrize("label", ["supported", "no_claim", "cannot_tell", ""])
+def test_only_what_is_not_supported_names_what_fails(tmp_path: Path, label: str) -> None:
+    with folder_of(tmp_path / "r", TABLE) as folder:
+        sheet, out = written(folder, 1)
+    row = f"{sheet.sheet},{sheet.items[0].item}"
+    (out / "back.csv").write_text(f"sheet,item,label,failed\n{row},{label},src\n")
+    with pytest.raises(LabelsError, match=f"its label is '{label or 'missing'}'; only not_supported goes with that"):
+        read_labels(out / "back.csv", {sheet.sheet: sheet})
+    (out / "back.csv").write_text(f"sheet,item,label,failed\n{row},not_supported,src\n")
+    assert read_labels(out / "back.csv", {sheet.sheet: sheet})[1][0].failed == "src"
+
+
 def test_every_wrong_row_has_its_sentence(tmp_path: Path) -> None:
     with folder_of(tmp_path / "r", TABLE) as folder:
         sheet, out = written(folder, 5)
