@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from harness.runfolder import RunFolder
 from harness.verdict import Verdict
 from judges.annotate import CSV, FORM, Annotation, Taken
 from judges.judging import Judging, Wanted
-from judges.labels import LABELS, LabelsError, read_labels
+from judges.labels import LABELS, LabelsError, read_labels, setting_of, vote_of
 from judges.sheet import Candidate, Sheet, SheetError, candidates, draw, strata_of
 from judges.writing import COLUMNS, plain_cell, safe_cell
 from tests.judges.build import KEY, call, episode, run
@@ -246,6 +247,7 @@ def test_labels_are_the_votes_and_verdicts_of_one_more_judge(tmp_path: Path) -> 
     no = by_episode[sheet.items[1].episode]
     assert (no.judge, no.said, no.failed, no.model, no.flags) == ("people:set-a", "not_supported", ("src",), None, ())
     assert by_episode[sheet.items[3].episode].fault == "cannot_tell"
+    assert [by_episode[sheet.items[at].episode].flags for at in (0, 2, 3)] == [()] * 3
     assert setting.prompt.startswith("You check the answer of an agent")
 
 
@@ -335,7 +337,11 @@ def test_only_what_is_not_supported_names_what_fails(tmp_path: Path, label: str)
     with pytest.raises(LabelsError, match=f"its label is '{label or 'missing'}'; only not_supported goes with that"):
         read_labels(out / "back.csv", {sheet.sheet: sheet})
     (out / "back.csv").write_text(f"sheet,item,label,failed\n{row},not_supported,src\n")
-    assert read_labels(out / "back.csv", {sheet.sheet: sheet})[1][0].failed == "src"
+    _, (found,), _ = read_labels(out / "back.csv", {sheet.sheet: sheet})
+    assert found.failed == "src"
+    setting = setting_of(sheet, "set-a")
+    assert vote_of(found, setting).flags == ()
+    assert vote_of(replace(found, failed=""), setting).flags == ("NO_CLAIM_NAMED",)
 
 
 def test_every_wrong_row_has_its_sentence(tmp_path: Path) -> None:

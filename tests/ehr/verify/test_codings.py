@@ -181,6 +181,15 @@ def test_a_contradicting_display_is_a_note_and_no_failure(concept: Body, noted: 
     assert ("CONTRADICTING_DISPLAY" in verdict.notes) == noted
 
 
+@pytest.mark.parametrize(("text", "noted"), [("Warfarin 5 g in 2 mL", True), ("Magnesium 5 g in 2 mL", False)])
+def test_small_words_and_numbers_in_common_do_not_make_a_text_speak_of_the_same(text: str, noted: bool) -> None:
+    drug = coded("drug", "medication", NDC, MAGNESIUM, display="magnesium sulfate 5 g in 2 mL")
+    chart = Chart()
+    chart.create(order(medicationCodeableConcept={"coding": [RIGHT], "text": text}))
+    verdict = state(chart, Expected(creates=(Create(type="MedicationRequest", clauses=(drug,)),)))
+    assert (verdict.outcome, "CONTRADICTING_DISPLAY" in verdict.notes) == ("pass", noted)
+
+
 def test_a_reference_may_contradict_the_drug_it_leads_to() -> None:
     drug = coded("drug", "medication", NDC, MAGNESIUM, display="magnesium sulfate")
     chart = Chart()
