@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol
+from typing import IO, TYPE_CHECKING, Annotated, Literal, Protocol
 
 import typer
 
@@ -54,7 +56,7 @@ def ground(
     from readback.traces import Found
 
     grounder = Grounder(_policies(policy, sensitivity, read_tool))
-    show: _Show = _Document(grounder) if as_json else _Lines() if as_lines else _Text()
+    show: _Show = _Document() if as_json else _Lines() if as_lines else _Text()
     for found in _traces(files):
         if isinstance(found, Found):
             show.trace(grounder.judge(found))
@@ -160,25 +162,27 @@ class _Lines:
 
 
 class _Document:
-    """One JSON document, written as the traces come: what is known at the end stands at its end."""
+    """One JSON document. The totals stand before the traces, so these wait on disk until all are judged."""
 
-    def __init__(self, grounder: Grounder) -> None:
-        self._grounder = grounder
-        self._begun = False
+    @cached_property
+    def _waiting(self) -> IO[str]:
+        return tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace", newline="\n")
 
     def trace(self, judged: GroundedTrace) -> None:
-        if not self._begun:
-            from readback.grounding import FORMAT, name_of
-
-            head = f'{{"format":{json.dumps(FORMAT)},"policy":{name_of(self._grounder.policies[0]).line()},"traces":['
-            result(head)
-        result(f",{judged.line()}" if self._begun else judged.line())
-        self._begun = True
+        self._waiting.write(f"{judged.line()}\n")
 
     def end(self, grounder: Grounder, totals: GroundingTotals, *, sensitivity: bool) -> None:
+        from readback.grounding import FORMAT, name_of
+
+        policy = name_of(grounder.policies[0]).line()
+        result(f'{{"format":{json.dumps(FORMAT)},"policy":{policy},"totals":{totals.line()},"traces":[')
+        with self._waiting as waiting:
+            waiting.seek(0)
+            for number, line in enumerate(waiting):
+                result(f"{',' if number else ''}{line.rstrip()}")
         several = f"[{','.join(each.line() for each in grounder.sensitivity())}]" if sensitivity else "null"
         problems = ",".join(problem.line() for problem in grounder.problems)
-        result(f'],"totals":{totals.line()},"sensitivity":{several},"problems":[{problems}]}}')
+        result(f'],"sensitivity":{several},"problems":[{problems}]}}')
 
 
 class _Text:

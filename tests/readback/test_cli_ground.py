@@ -90,6 +90,7 @@ def test_several_calls_that_support_an_entity_are_counted(tmp_path: Path) -> Non
 
 def test_the_document_holds_each_entity_with_its_support(four: Path) -> None:
     value = document(readback("ground", four, "--json"))
+    assert list(value)[:4] == ["format", "policy", "totals", "traces"]
     assert value["format"] == "readback.grounding/1"
     assert value["policy"] == {"name": "paper", "digest": POLICIES["paper"].digest}
     totals = value["totals"]
