@@ -223,6 +223,16 @@ def test_a_pair_of_which_one_side_claims_nothing_is_not_unscored() -> None:
     assert (result.pairs, result.unscored, result.vacuous) == (3, 1, 2)
 
 
+@pytest.mark.parametrize(("notes", "rule"), [((), False), (("SCRIPTED_JUDGE",), True)])
+def test_a_judge_among_the_sides_is_a_rule_only_where_it_says_so(notes: tuple[str, ...], rule: bool) -> None:
+    run = Rated([question(f"r{i}/01") for i in range(2)])
+    for i in range(2):
+        run.say(f"repoqa/r{i}/01", answer="pass", grounding="pass", judge_one="pass", notes={"judge_one": notes})
+    assert of_run(run, measure="pass", a={"lens": "grounding"}, b={"lens": "judge"}).rule is rule
+    assert of_run(run, measure="pass", a={"lens": "judge"}, b={"lens": "grounding"}).rule is rule
+    assert not of_run(run, measure="pass", a={"lens": "grounding"}, b={"lens": "answer"}).rule
+
+
 def test_faults_and_seeds_are_sides_and_none_is_what_is_not_there() -> None:
     run = hand.Run([hand.task("dose/0001a"), hand.task("lab/0001a")])
     for fault, state in ((None, "pass"), ("lost_write", "fail X")):
