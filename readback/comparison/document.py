@@ -33,10 +33,17 @@ class Number(Value):
     why: str | None
 
 
-class Kappa(Number):
-    """Cohen's kappa; `max` is the largest that the raters' margins allow."""
+class Kappa(Value):
+    """Cohen's kappa as a number; `max` is the largest that the raters' margins allow."""
 
+    value: float | None
+    ci95: Interval | None
     max: float | None
+    why: str | None
+
+
+Figure = Number | Kappa
+"""Any number of a pair, with its interval."""
 
 
 class SideName(Value):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from harness.counted import counted
-from readback.comparison.document import Comparison, DetectorSide, Number, Pair, RaterLine, Split
+from readback.comparison.document import Comparison, DetectorSide, Figure, Pair, RaterLine, Split
 from readback.tables.grid import Column, Grid, Screen
 from readback.tables.words import NONE, interval, percent
 
@@ -64,12 +64,12 @@ def raters_grid(raters: Sequence[RaterLine], suffix: str = "") -> Grid:
     return Grid(f"Raters{suffix}, in episodes", columns, rows, _alpha_notes(raters))
 
 
-def coefficient(number: Number | None) -> str:
+def coefficient(number: Figure | None) -> str:
     """A coefficient between -1 and 1 with two decimals."""
     return NONE if number is None else decimals(number.value)
 
 
-def coefficients(number: Number | None) -> str:
+def coefficients(number: Figure | None) -> str:
     """The interval of a coefficient."""
     if number is None or number.ci95 is None:
         return NONE
@@ -216,7 +216,7 @@ def _why(pairs: Sequence[Pair]) -> tuple[str, ...]:
     return tuple(f"{NONE} {why}." for why in sorted(whys))
 
 
-def _numbers(pair: Pair) -> tuple[Number, ...]:
+def _numbers(pair: Pair) -> tuple[Figure, ...]:
     return (pair.agreement, pair.cohen_kappa, pair.ac1, pair.positive_agreement, pair.negative_agreement)
 
 

@@ -457,6 +457,7 @@ def test_the_document_is_the_one_that_is_written_down(tmp_path: Path) -> None:
         "detector.a.precision", "detector.a.recall", "detector.a.f1", "detector.a.why", "detector.b.why",
         "bootstrap.draws", "bootstrap.cluster", "bootstrap.clusters", "bootstrap.seed",
     } <= set(keys(one))  # fmt: skip
+    assert list(one["cohen_kappa"]) == ["value", "ci95", "max", "why"]
     assert Comparison.read(ended.out).line() == ended.out.strip()
 
 
