@@ -234,7 +234,8 @@ def print_screen(screen: Screen) -> None:
     console = Console(highlight=False) if looking else Console(highlight=False, width=_WIDTH, no_color=True)
     with console.capture() as shown:  # rich itself would end the process where the reader has gone away
         show(screen, console)
-    result(shown.get().removesuffix("\n"))
+    # Without the blanks by which rich fills a line to the width of its table.
+    result("\n".join(line.rstrip() for line in shown.get().removesuffix("\n").split("\n")))
 
 
 def say_problems(problems: Sequence[str]) -> None:

@@ -159,15 +159,25 @@ def _conduct(rows: Sequence[Row], suffix: str, labels: int) -> Grid:
 
 
 def _course(rows: Sequence[Row], suffix: str) -> Grid:
+    def used(name: str) -> Cell:
+        return lambda row: NONE if _is_uncounted(row) else thousands(getattr(row.usage, name))
+
     cells: list[tuple[Column, Cell]] = [
-        (Column("Tokens in"), lambda row: thousands(row.usage.input)),
-        (Column("out"), lambda row: thousands(row.usage.output)),
-        (Column("Calls", keep=2), lambda row: thousands(row.usage.calls)),
+        (Column("Tokens in"), used("input")),
+        (Column("out"), used("output")),
+        (Column("Calls", keep=2), used("calls")),
         (Column("Cost $"), _cost),
         (Column("Seconds", keep=1), lambda row: seconds(row.seconds.median)),
         (Column("Endings", "left", squeeze=24), lambda row: most(row.endings, 3)),
     ]
-    return _grid(f"Course{suffix}", rows, cells)
+    uncounted = any(map(_is_uncounted, rows))
+    notes = (f"{NONE} Tokens, Calls: what an agent asks of models by itself is not counted.",) if uncounted else ()
+    return _grid(f"Course{suffix}", rows, cells, notes)
+
+
+def _is_uncounted(row: Row) -> bool:
+    """Whether the agent asks its models by itself: that it used nothing is then not known."""
+    return row.kind in ("program", "session", "imported") and not row.usage.calls
 
 
 def _cost(row: Row) -> str:
@@ -235,16 +245,15 @@ def _comparisons(comparisons: Sequence[Comparison]) -> Grid:
         )
         for one in comparisons
     )
+    holm = f"; Holm adjusts it over the {tested} tested here" if tested > 1 else ""
     notes = [
-        f"p: sign-flip test over {comparisons[0].cluster} clusters, two-sided; Holm adjusts it over the {tested} tested"
-        " here. McNemar ignores clusters and rejects too often. 95 %: cluster bootstrap.",
+        f"p: sign-flip test over {comparisons[0].cluster} clusters, two-sided{holm}. McNemar ignores clusters and"
+        " rejects too often. 95 %: cluster bootstrap.",
     ]
     weak = sum(one.smallest_p is not None and one.smallest_p > 0.05 for one in comparisons)
     if weak:
-        notes.append(
-            f"In {weak} of {len(comparisons)} fewer than six clusters differ: p cannot fall to 0.05, whatever the"
-            " difference."
-        )
+        where = f"In {weak} of {len(comparisons)} fewer" if len(comparisons) > 1 else "Fewer"
+        notes.append(f"{where} than six clusters differ: p cannot fall to 0.05, whatever the difference.")
     notes += sorted({f"{NONE} {one.why}." for one in comparisons if one.why})
     columns = (
         Column("Second against first", "left", squeeze=24),

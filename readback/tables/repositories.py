@@ -101,8 +101,9 @@ def _quadrants(rows: Sequence[Row], suffix: str) -> Grid:
         *_cells(lambda row: row.quadrants),
         *((Column(f"{name}*", keep=5), paper(name)) for name in ("CG", "CU", "IG", "IU")),
     ]
+    brackets = any(share.ci95_cluster for row in rows if row.quadrants for share in row.quadrants.shares.values())
     notes = (
-        "In brackets: the share in %, 95 % by the error between repositories.",
+        *(["In brackets: the share in %, 95 % by the error between repositories."] if brackets else []),
         "C correct, I incorrect; G grounded, U ungrounded. Refusals and other answers that name nothing are in none.",
         "*: by the study's own rules: correct if every entity of the truth is contained, refusals grounded.",
     )

@@ -33,7 +33,7 @@ def show(screen: Screen, console: Console) -> None:
         for note in grid.notes:
             console.print(Text(in_line(note), style="dim"))
         if left_out:
-            names = ", ".join(left_out)
+            names = ", ".join(dict.fromkeys(left_out))
             console.print(Text(f"Left out for want of width: {names}.", "dim"))
     if screen.notes:
         console.print()

@@ -163,6 +163,9 @@ def test_tasks_of_one_repository(place: Path) -> None:
     )
     assert ended.code == 0 and ended.document["rows"][0]["success"]["pass"] == 2
     assert "not here" not in ended.err
+    table = readback("score", place / "r").out
+    assert "C correct, I incorrect" in table
+    assert "In brackets" not in table, "of one repository there is no error, and no interval in brackets"
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ def test_without_an_agent_the_baselines_play_and_it_says_where_the_run_is(here: 
     assert "runs/ehr-1: 24 of 24 episodes scored" in ended.out
     for name in BASELINES:
         assert name in ended.out
+    assert not [line for line in ended.out.splitlines() if line != line.rstrip()], "blanks at the end of a line"
     assert "The run is in runs/ehr-1, its report in runs/ehr-1/report.html." in ended.err
     assert "readback show runs/ehr-1 --failed" in ended.err
     assert sorted(path.name for path in Path("runs/ehr-1").iterdir() if not path.name.startswith(".")) == [

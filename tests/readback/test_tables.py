@@ -80,6 +80,22 @@ def test_the_other_grids() -> None:
     assert compared.notes[1].startswith("In 4 of 4 fewer than six clusters differ: p cannot fall to 0.05")
 
 
+def test_one_comparison_is_told_of_alone() -> None:
+    (compared,) = [one for one in screen_of(summary(played("a", "b", "idle", "blind"))).grids if "Paired" in one.title]
+    assert "Holm" not in compared.notes[0], "there is nothing to adjust"
+    assert compared.notes[1].startswith("Fewer than six clusters differ: p cannot fall to 0.05")
+
+
+def test_what_a_program_asks_of_models_is_unknown_and_not_nothing() -> None:
+    run = played("m", "idle", "blind")
+    run.play("dose/0000a", "python:mine:agent", kind="program", says={"state": "pass"})
+    course = grid(screen_of(summary(run)), "Course")
+    used = {row[0]: row[2:5] for row in course.rows}
+    assert used == {"m": ("16.0k", "800", "32"), "python:mine:agent": ("–", "–", "–")}
+    assert course.notes == ("– Tokens, Calls: what an agent asks of models by itself is not counted.",)
+    assert grid(screen_of(summary(played("m", "idle", "blind"))), "Course").notes == ()
+
+
 @pytest.mark.parametrize(
     ("agents", "missing"), [(("m",), "`idle` and `blind`"), (("m", "idle"), "`blind`"), (("m", "blind"), "`idle`")]
 )
