@@ -31,7 +31,7 @@ def compare(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Compare what was said about the episodes of one run or several.
+    """Compare what was said about the same episodes.
 
     The predicate against judges, state against message and judges, people against all; docs/statistics.md says what
     each number means.

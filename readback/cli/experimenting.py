@@ -53,9 +53,10 @@ def experiment(
     allow_external: External = False,
     as_json: Json = False,
 ) -> int:
-    """Carry out an experiment: play its runs, judge them, compare, report.
+    """Carry out an experiment that a file describes.
 
-    The same command goes on where it stopped; on a finished experiment only the report is written again.
+    Its runs are played, judged and compared, and a report is written. The same command goes on where it stopped; on
+    a finished experiment only the report is written again.
     """
     from harness.limits import Budget
     from readback.experiment import read_experiment

@@ -48,7 +48,10 @@ def ground(
     as_json: Json = False,
     as_lines: Lines = False,
 ) -> int:
-    """Judge whether the answers of recorded traces are supported by what the agent read."""
+    """Judge whether recorded answers stand on what was read.
+
+    It asks no model: every entity of an answer must have been seen in what the agent read.
+    """
     if as_json and as_lines:
         raise Mistake("--json and --jsonl cannot both be; choose one document, or one line a trace")
     least = _least(fail_under)

@@ -90,7 +90,7 @@ def _named_agents() -> Iterator[NamedAgent]:
 
 @app.command()
 def tasks(
-    suite: Annotated[str, typer.Argument(metavar="[SUITE]", help="The suite.")] = "ehr",
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help="The suite.")] = "ehr",
     record: RecordPath = None,
     seed: Seed = None,
     task: TaskNames = None,

@@ -17,7 +17,7 @@ def _file(record: Path | None) -> Path | None:
 
 
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]
-RunPaths = Annotated[list[Path], typer.Argument(metavar="RUN...", help="The runs' folders.")]
+RunPaths = Annotated[list[Path], typer.Argument(metavar="RUN", help="The runs' folders.")]
 Jobs = Annotated[
     int | None, typer.Option(parser=whole(1, 256), metavar="N", help="Episodes at once; 4 with a model, else 1.")
 ]

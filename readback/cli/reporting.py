@@ -33,9 +33,10 @@ def report(
         Path | None, typer.Option(metavar="DIR", help="Write them as Parquet files instead (extra polars).")
     ] = None,
 ) -> None:
-    """Write the report of one run or several as one HTML file that needs no network.
+    """Write a page about one run or several.
 
-    It can be sent to anybody: what was run, tables, pictures, and every episode that fits.
+    It is one HTML file that needs no network and can be sent to anybody: what was run, tables, pictures, and every
+    episode that fits.
     """
     from readback.comparison.reading import source_of
     from readback.results import results_of

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Bring, check and list the pinned repositories.", no_args_is_help=True, rich_markup_mode=None)
 
-Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Repositories; all if none.")]
+Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Repositories; all if none.")]
 
 
 @app.command()

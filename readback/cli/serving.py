@@ -31,7 +31,7 @@ _RUNS = Path("runs")
 
 def serve(
     suite: Annotated[
-        str | None, typer.Argument(metavar="[SUITE]", help="ehr serves sessions; without it, the record alone.")
+        str | None, typer.Argument(metavar="SUITE", help="ehr serves sessions; without it, the record alone.")
     ] = None,
     record: RecordPath = None,
     seed: Seed = None,
@@ -48,9 +48,10 @@ def serve(
         Path | None, typer.Option(metavar="RUN", help="The run that sessions are kept in; else runs/SUITE-N.")
     ] = None,
 ) -> int:
-    """Serve a record as a FHIR server, or sessions for agents written elsewhere.
+    """Serve a record as a FHIR server, or sessions on tasks.
 
-    Without a suite there is one record, under /fhir; what is written lives in memory and is gone at the end.
+    Sessions are for agents that are written elsewhere. Without a suite there is one record, under /fhir; what is
+    written lives in memory and is gone at the end.
     """
     from readback.running import Options
 

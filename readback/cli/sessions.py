@@ -31,7 +31,10 @@ def open_session(
     validation: Annotated[str, typer.Option(metavar="hapi|full", help="What a write must satisfy.")] = "hapi",
     as_json: Json = False,
 ) -> int:
-    """Open a session: an instruction, and the address of a FHIR server of its own."""
+    """Open a session on a task.
+
+    It gives an instruction, and the address of a FHIR server of its own.
+    """
     variant = {"validation": validation, "fault": fault}
     opened = _posted(
         server, "/sessions", {"task": task, "agent": agent, "condition": condition, "variant": variant}
@@ -64,7 +67,10 @@ def close_session(
     server: Server = None,
     as_json: Json = False,
 ) -> int:
-    """Close a session with its answer, and print the verdicts. Exit 3 where nobody can judge it."""
+    """Close a session with its answer, and print the verdicts.
+
+    Exit 3 where nobody can judge it.
+    """
     from urllib.parse import quote
 
     said = {"outcome": outcome, "answer": list(answer or ()), "note": text}

@@ -32,7 +32,7 @@ def show(
     run: RunPath,
     episode: Annotated[
         str | None,
-        typer.Argument(metavar="[EPISODE]", help="An episode: the start of its id, or its task's name."),
+        typer.Argument(metavar="EPISODE", help="An episode: the start of its id, or its task's name."),
     ] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Only episodes that failed.")] = False,
     unscored: Annotated[bool, typer.Option("--unscored", help="Only episodes that are unscored.")] = False,
