@@ -29,6 +29,10 @@ STANDING_ALONE = frozenset({"SELF_CHECK_FAILED", "FOREIGN_CHANGE"})
 """Labels that make the whole episode unscored, whatever else was found."""
 
 
+_VARIED = ("validation", "fault", "protocol")
+"""The keys of a variant that come first, in this order."""
+
+
 class LedgerError(ValueError):
     """The tasks, episodes and verdicts do not belong together. One clear sentence."""
 
@@ -206,9 +210,9 @@ def _unheard(said: Said) -> Said:
 
 
 def variant_of(entry: Entry) -> dict[str, Any]:
-    """The entry's variant as a value."""
+    """The entry's variant as a value, its keys in the order of the documents."""
     value: dict[str, Any] = json.loads(entry.variant)
-    return value
+    return {name: value[name] for name in (*_VARIED, *value) if name in value}
 
 
 def labels_of(entry: Entry) -> list[str]:

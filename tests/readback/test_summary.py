@@ -141,6 +141,15 @@ def test_the_json_has_the_keys_that_are_promised() -> None:
     assert Summary.read(json.dumps(document)) == summary(known_run())
 
 
+def test_a_variant_is_written_in_the_order_of_the_documents() -> None:
+    run = Run([task("dose/0001a")])
+    varied = {"counterfactual": None, "protocol": "tools", "fault": "slow", "validation": "full"}
+    run.play("dose/0001a", variant=varied, says={"state": "pass"})
+    (row,) = summary(run).rows
+    assert row.variant == varied
+    assert list(row.variant) == ["validation", "fault", "protocol", "counterfactual"]
+
+
 def test_the_schema_can_be_printed() -> None:
     schema = Summary.model_json_schema(mode="serialization")
     assert schema["properties"]["format"]["const"] == "readback.summary/1"
