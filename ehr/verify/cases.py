@@ -89,7 +89,7 @@ class Case(Value):
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What came of a case. `agrees` is None where the case states nothing; `differences` are sentences.
+    """What came of a case. `differences` are sentences; `agrees` is None where there are none and no verdict is stated.
 
     `diagnostics` are what the server said to each request that it refused, in the order of `refused`.
     """
@@ -132,7 +132,7 @@ def play(case: Case) -> Played:
     refused = tuple(Refusal(request=number, status=request.status) for number, request in failed)
     differences = tuple(_differences(case, verdicts, refused))
     states = case.state is not None or (case.message is not None and case.message.outcome is not None)
-    agrees = not differences if states else None
+    agrees = False if differences else True if states else None
     return Played(case.id, verdicts, refused, agrees, differences, tuple(_diagnostics(sent) for _, sent in failed))
 
 

@@ -57,6 +57,13 @@ def test_a_case_that_states_nothing_neither_agrees_nor_disagrees() -> None:
     assert (played.agrees, played.differences) == (None, ())
     assert [v.outcome for v in played.verdicts] == ["pass", "pass"]
     assert play(_case(message=StatedMessage())).agrees is None
+    assert play(_case(requests=(POST,), refused=())).agrees is None
+
+
+def test_a_case_that_states_other_refusals_than_there_were_does_not_agree() -> None:
+    played = play(_case(requests=(POST,), refused=(Refusal(request=1, status=400),)))
+    assert played.agrees is False
+    assert played.differences == ("refused: stated request 1 with 400, the server refused nothing",)
 
 
 @pytest.mark.parametrize(
