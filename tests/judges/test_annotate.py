@@ -265,6 +265,16 @@ def test_several_people_are_several_judges_and_a_corrected_file_replaces_the_fir
     assert (len(again.labels), again.blank, again.kept) == (2, 1, 1)
 
 
+def test_items_left_blank_are_counted_and_so_are_those_of_them_that_were_labelled_before(tmp_path: Path) -> None:
+    with folder_of(tmp_path / "r", TABLE) as folder:
+        annotation = Annotation(folder)
+        sheet, out = written(folder, 3)
+        first = taken(annotation, sheet, out, ["supported", "", ""])
+        second = taken(annotation, sheet, out, ["", "supported", ""])
+        other = taken(annotation, sheet, out, ["", "supported", ""], "set-b")
+    assert [(one.blank, one.kept) for one in (first, second, other)] == [(2, 0), (2, 1), (2, 0)]
+
+
 def test_what_a_person_could_not_see_is_in_doubt_for_people_too(tmp_path: Path) -> None:
     with run(tmp_path / "r", [episode(1, calls=(call(1, cut_by="recorder"),))]) as folder:
         sheet, out = written(folder, 1)

@@ -171,6 +171,7 @@ def test_an_episode_that_ended_unscored_is_unscored_for_everybody(tmp_path: Path
 
 def test_episodes_that_only_one_judged_are_counted_apart(tmp_path: Path) -> None:
     run = with_cells({("pass", "pass"): 2})
+    run.say("repoqa/r0/01", repeat=96, answer="pass")
     run.say("repoqa/r0/01", repeat=97, grounding="pass")
     run.say("repoqa/r0/01", repeat=98, grounding="unscored")
     run.say("repoqa/r0/01", repeat=99, judge="fail")

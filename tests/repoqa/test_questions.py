@@ -94,6 +94,11 @@ def test_what_names_of_files_tell(name: str, paths: list[str], told: str | None)
         ("src/my-pkg/a.b.py", ["src/my-pkg/a.b.py"]),
         ("**src/a.py**", ["src/a.py"]),
         ("src/a.py's class", ["src/a.py"]),
+        ("src//a.py", ["src/a.py"]),
+        (r"C:\\src\\a.py, or c:/src/a.py", ["src/a.py"]),
+        ("././src/a.py", ["src/a.py"]),
+        ("./src/a.py and /src/a.py", ["src/a.py"]),
+        ("SRC/A.PY", ["SRC/A.PY"]),
     ],
 )
 def test_which_paths_a_text_asserts(text: str, paths: list[str]) -> None:
@@ -156,10 +161,34 @@ def test_an_episode_that_cannot_be_scored_is_unscored() -> None:
         ("Kettle(cup, lid=True)", "fail"),
         ("Kettle(cup, *, lid=True) or Kettle(cup)", "fail"),
         ("Kettle(cup, *, lid=True", "fail"),
+        ("Kettle(cup, *, lid=True) Kettle(cup, *, lid=True)", "pass"),
+        ("Kettle(print(cup), *, lid=True)", "fail"),
     ],
 )
 def test_signatures_are_compared_without_annotations(given: str, outcome: str) -> None:
     assert judged([given], kind="signature", answer=("Kettle(cup, *, lid=True)",)).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("given", "parameters"),
+    [
+        ("mark=')'", "mark=')'"),
+        ('mark="(", cup=1', "mark='(', cup=1"),
+        (r"mark='it\'s (', cup=1", 'mark="it\'s (", cup=1'),
+        ("cups=[1,2], lids={'a': (1,2)}", "cups=[1, 2], lids={'a': (1, 2)}"),
+        ("cups=[(1, ')')], *more", "cups=[(1, ')')], *more"),
+    ],
+)
+def test_brackets_and_quotes_in_defaults_do_not_end_a_signature(given: str, parameters: str) -> None:
+    truth = {"kind": "signature", "answer": (f"Kettle({parameters})",)}
+    assert judged([f"It is Kettle({given})."], **truth).outcome == "pass"
+    assert judged([f"It is Kettle({given}, **other)."], **truth).label == "WRONG_ANSWER"
+
+
+@pytest.mark.parametrize("blank", [[""], [" ", "\n"]])
+def test_a_note_is_the_answer_only_where_no_value_says_anything(blank: list[str]) -> None:
+    assert judged(blank, "src/a.py").outcome == "pass"
+    assert judged([*blank, "?"], "src/a.py").label == "NO_ANSWER"
 
 
 @pytest.mark.parametrize(
