@@ -117,6 +117,7 @@ def judges() -> Iterator[Line]:
     cost = judging_cost()
     what = f"judging {cost.episodes:,} episodes with {cost.calls:,} calls of 50 ms"
     yield f"{what}: lost to overhead", 100 * cost.loss, "%", 10.0
+    yield "  an answer, as the stub counts it", cost.took_ms, "ms", None
     yield "  in flight, mean (of 32)", cost.in_flight, "", None
     yield "  of the client's time, per call", cost.client_cpu_ms, "ms", None
     yield "  the same from the cache", cost.from_cache_s, "s", 5.0

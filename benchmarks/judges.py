@@ -45,6 +45,8 @@ DELAY = 0.05
 class JudgingCost:
     """Seconds of the whole (survey, asking, verdicts, files), against those that the calls alone take with 32 at once.
 
+    `took_ms` is what the stub took for an answer, as it counts itself: a busy machine makes it late, and that is
+    nothing that the client loses. `client_cpu_ms` is of the interpreter that judges, without the one that sends.
     `in_flight` is the mean as the stub counts it, over the time from its first request to its last answer.
     `from_cache_s` is a second pass over another copy of the run, `nothing_missing_s` one more over the same.
     """
@@ -53,6 +55,7 @@ class JudgingCost:
     calls: int
     message_kb: float
     whole_s: float
+    took_ms: float
     ideal_s: float
     loss: float
     in_flight: float
@@ -85,10 +88,10 @@ def judging_cost(episodes: int = EPISODES) -> JudgingCost:
             asked = json.loads(urllib.request.urlopen(f"{address}/counts").read())["calls"]
     calls = episodes * VOTES
     assert counts["calls"] == asked == calls, (counts, asked)
-    ideal = calls / JOBS * DELAY
+    ideal = calls / JOBS * counts["took"]
     return JudgingCost(
-        episodes, calls, kilobytes, whole, ideal, whole / ideal - 1, counts["mean"], counts["most"], cpu / calls * 1000,
-        again, nothing,
+        episodes, calls, kilobytes, whole, counts["took"] * 1000, ideal, whole / ideal - 1, counts["mean"],
+        counts["most"], cpu / calls * 1000, again, nothing,
     )  # fmt: skip
 
 
@@ -156,7 +159,7 @@ class _Counts:
 
     def __init__(self) -> None:
         self.calls = self.now = self.most = 0
-        self.first = self.last = self.area = 0.0
+        self.first = self.last = self.area = self.took = 0.0
 
     def change(self, by: int) -> None:
         at = time.perf_counter()
@@ -165,10 +168,12 @@ class _Counts:
         self.now, self.last = self.now + by, at
         self.most = max(self.most, self.now)
         self.calls += by > 0
+        self.took -= by * at
 
     def line(self) -> bytes:
         mean = self.area / (self.last - self.first) if self.last > self.first else 0.0
-        return json.dumps({"calls": self.calls, "most": self.most, "mean": mean}).encode()
+        took = self.took / self.calls if self.calls else 0.0
+        return json.dumps({"calls": self.calls, "most": self.most, "mean": mean, "took": took}).encode()
 
 
 def _serve(pipe: Connection) -> None:
