@@ -10,7 +10,7 @@ import pytest
 
 from harness.task import Task
 from harness.trace import Episode
-from repoqa.catalog import catalog_of
+from repoqa.catalog import Catalog, Entry, catalog_of
 from repoqa.correctness import asserted_paths, judge_answer, parameters_of
 from repoqa.listing import told_by_listing
 from repoqa.questions import draw
@@ -54,9 +54,66 @@ def test_other_kinds_only_where_asked_for() -> None:
     assert ("called-by", "pour_water") not in found, "tests are no callers"
 
 
+def catalog(*entries: Entry) -> Catalog:
+    return Catalog(entries=entries, own=(), listed=(), public=len(entries), unparsed=())
+
+
+def entry(name: str, path: str = "tea/a.py", **more: Any) -> Entry:
+    given: dict[str, Any] = {"kind": "class", "bases": (), "parameters": None, "caller": None, "renamed": True, **more}
+    return Entry(name=name, path=path, first_line=1, last_line=2, **given)
+
+
+def test_only_what_has_another_name_in_the_counterfactual_is_asked_about() -> None:
+    both = catalog(entry("Kettle"), entry("Path", renamed=False))
+    assert [question.name for question in draw("tea", both)] == ["Kettle"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_called_by_one_plain_word_is_asked_about_after_all_others(seed: int) -> None:
+    others = ["brew_tea", "_brew", "Kettle", "HTTP", "teaPot"]
+    names = ["requests", *others, "_pour_", "boil"]
+    found = [question.name for question in draw("tea", catalog(*map(entry, names)), seed=seed)]
+    assert set(found[:4]) == {"brew_tea", "Kettle", "HTTP", "teaPot"}
+    assert set(found[4:]) == {"requests", "_brew", "_pour_", "boil"}
+    assert draw("tea", catalog(*map(entry, names)), seed=seed, number=3) == draw(
+        "tea", catalog(*map(entry, others)), seed=seed, number=3
+    )
+
+
+def test_the_seed_also_draws_which_file_comes_first() -> None:
+    files = catalog(*(entry(f"Kettle{letter}", f"tea/{letter}.py") for letter in "abcdef"))
+    firsts = {draw("tea", files, seed=seed)[0].path for seed in range(20)}
+    assert len(firsts) > 3
+    assert len({draw(name, files)[0].path for name in ("tea", "cup", "pot", "can", "mug", "jug")}) > 1
+
+
+@pytest.mark.parametrize(
+    ("bases", "asked"),
+    [
+        ((), False), (("object",), False), (("object", "Cup"), True), (("tea.Cup",), True),
+        (("Cup", "made(1)"), False), (("Generic[T]",), False), (("a b",), False),
+    ],
+)  # fmt: skip
+def test_base_classes_are_asked_about_where_all_of_them_are_names(bases: tuple[str, ...], asked: bool) -> None:
+    found = draw("tea", catalog(entry("Kettle", bases=bases)), kinds=("base-class",))
+    assert [question.answer for question in found] == ([bases] if asked else [])
+
+
+def test_a_signature_without_parameters_is_none_to_ask_about() -> None:
+    entries = catalog(entry("boil_it", parameters=""), entry("pour_it", parameters="cup"), entry("Kettle"))
+    assert [question.answer for question in draw("tea", entries, kinds=("signature",))] == [("pour_it(cup)",)]
+
+
 def test_what_a_listing_gives_away_is_marked() -> None:
     marked = {question.name: question.visible for question in drawn()}
     assert marked == {"brew_tea": True, "BrewJournal": True, "SilverCup": True, "Plate": False, "pour_water": False}
+
+
+def test_a_listing_that_points_to_another_file_gives_nothing_away() -> None:
+    listed = {"listed": ("tea/brew.py", "tea/notes.py")}
+    misleading = catalog(entry("BrewJournal", "tea/notes.py"), entry("BrewPot", "tea/brew.py"))
+    found = draw("tea", misleading.model_copy(update=listed))
+    assert {question.name: question.visible for question in found} == {"BrewJournal": False, "BrewPot": True}
 
 
 @pytest.mark.parametrize(
@@ -70,6 +127,14 @@ def test_what_a_listing_gives_away_is_marked() -> None:
         ("Thing", ["only.py"], "only.py"),
         ("Thing", ["p/__init__.py", "p/only.py"], "p/only.py"),
         ("Thing", [], None),
+        ("brew_cup", ["tea/brew.py", "cup/pot.py"], "tea/brew.py"),
+        ("brew_cup", ["brew/lid.py", "cup/pot.py"], None),
+        ("brew_cup", ["brew/lid.py", "tea/pot.py"], "brew/lid.py"),
+        ("Brew", ["brew/brew.py", "tea/brew.py"], None),
+        ("Brew", ["brew/__init__.py", "brew/pot.py", "tea/lid.py"], "brew/__init__.py"),
+        ("Glass", ["p/glass.py", "p/glas.py"], "p/glass.py"),
+        ("Bus", ["p/bus.py", "p/bu.py"], "p/bus.py"),
+        ("make_base", ["p/base.py", "p/make.py"], None),
     ],
 )
 def test_what_names_of_files_tell(name: str, paths: list[str], told: str | None) -> None:
@@ -177,6 +242,7 @@ def test_signatures_are_compared_without_annotations(given: str, outcome: str) -
         (r"mark='it\'s (', cup=1", 'mark="it\'s (", cup=1'),
         ("cups=[1,2], lids={'a': (1,2)}", "cups=[1, 2], lids={'a': (1, 2)}"),
         ("cups=[(1, ')')], *more", "cups=[(1, ')')], *more"),
+        ("cup=Cup(1)", "cup=Cup(1)"),
     ],
 )
 def test_brackets_and_quotes_in_defaults_do_not_end_a_signature(given: str, parameters: str) -> None:
@@ -207,3 +273,4 @@ def test_base_classes_are_compared_as_a_set(given: list[str], outcome: str) -> N
 def test_parameters_are_normalised_or_none() -> None:
     assert parameters_of("a:int ,  b = 'x', *c, d, **e") == "a, b='x', *c, d, **e"
     assert parameters_of("a) : evil(") is None
+    assert parameters_of("a):\n x\n if (b") is None
