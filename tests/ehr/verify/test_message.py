@@ -316,6 +316,17 @@ def test_a_medication_written_in_this_episode_is_followed() -> None:
         assert state(chart, expected).outcome == outcome
 
 
+@pytest.mark.parametrize(("status", "outcome"), [(201, "pass"), (200, "pass"), (400, "fail"), (503, "fail")])
+def test_a_medication_that_the_server_refused_is_not_followed(status: int, outcome: str) -> None:
+    medication = {"resourceType": "Medication", "id": "m1", "code": {"coding": [{"system": NDC, "code": MAGNESIUM}]}}
+    chart = Chart()
+    chart.refuse("PUT", "/Medication/m1", medication, status)
+    chart.create(order(medicationCodeableConcept=None, medicationReference={"reference": "Medication/m1"}))
+    expected = Expected(creates=(*ORDER.creates, Create(type="Medication", clauses=())))
+    found = verdicts(chart, expected)["message"].clauses
+    assert {clause.name: clause.outcome for clause in found}["creates[0]"] == outcome
+
+
 def test_one_alternative_is_enough() -> None:
     either = Expected(any_of=(STOP, ORDER))
     assert _outcome(either) == "fail"
