@@ -56,6 +56,9 @@ _NEXT_STEPS = {
     errno.ENAMETOOLONG: "use a shorter name",
 }
 
+_FIRST_WORDS = {"The", "There", "Two", "Resource"}
+"""With which sentences of the sandbox, which stands alone, begin; here every sentence follows a colon."""
+
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -77,7 +80,8 @@ def explain(exception: BaseException) -> int:
     """Say it, keep what must be kept, and give the exit code."""
     sentence = sentence_of(exception)
     if sentence is not None:
-        note(f"readback: {sentence}")
+        first, blank, rest = sentence.partition(" ")
+        note(f"readback: {first.lower() if first in _FIRST_WORDS else first}{blank}{rest}")
         return INCOMPLETE if isinstance(exception, OSError) and exception.errno in _NO_ROOM else USAGE
     note(f"readback: {exception if isinstance(exception, FaultError) else _kept(exception, None)}")
     return INCOMPLETE

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LINES = 10
 """So many plain lines at the most, one for each tenth of the work."""
 _QUIET, _LONGEST = 2.0, 30.0
-"""Seconds between two plain lines, at least and, where the work says how far it is, at most."""
+"""Seconds between two plain lines, at least and at most."""
 
 
 class Meter:
@@ -71,9 +71,10 @@ class Meter:
         tenth = done * _LINES // self._of if self._of else 0
         now = self._now()
         since = now - self._spoke
-        if (tenth > self._said and since >= _QUIET) or (self._of and since >= _LONGEST):
+        if (tenth > self._said and since >= _QUIET) or since >= _LONGEST:
             self._said, self._spoke = tenth, now
-            note(f"{self._label}: {done} of {self._of}{self._unit} ({now - self._began:.0f} s)")
+            come = f"{done} of {self._of}{self._unit}" if self._of else f"{done}{self._unit} so far"
+            note(f"{self._label}: {come} ({now - self._began:.0f} s)")
 
 
 @contextmanager

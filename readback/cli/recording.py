@@ -56,10 +56,9 @@ def build(
     path = out or _FOLDER / f"{name}-seed{seed}.record"
     _refuse_taken(path, force)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        stages() as progress,
-        Record.build(made, path, clock=clock, synthetic=True, progress=of_resources(progress)) as record,
-    ):
+    with stages() as progress:
+        record = Record.build(made, path, clock=clock, synthetic=True, progress=of_resources(progress))
+    with record:
         _describe(record, path, as_json)
     _suggest(path)
 
@@ -67,7 +66,7 @@ def build(
 @app.command("import")
 def import_(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="FHIR Bundles, NDJSON files, or folders of them; also .gz.")
+        list[Path], typer.Argument(metavar="PATH", help="FHIR Bundles, NDJSON files, or folders of them; also .gz.")
     ],
     out: Out = None,
     clock: Annotated[
@@ -88,7 +87,8 @@ def import_(
 
     path = out or _FOLDER / f"{_stem(paths[0])}.record"
     _refuse_taken(path, force)
-    loaded = load(paths)
+    with stages() as progress:
+        loaded = load(paths, progress=of_resources(progress))
     if not loaded.count:
         raise Mistake(
             f"there is no resource in {', '.join(repr(str(path)) for path in paths)}; name files that hold some"
@@ -97,12 +97,11 @@ def import_(
     if now is None:
         raise Mistake("nothing in these files says a time; name the record's present with --clock INSTANT")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        stages() as progress,
-        Record.build(
+    with stages() as progress:
+        record = Record.build(
             loaded.resources(), path, clock=now, synthetic=synthetic, progress=of_resources(progress)
-        ) as record,
-    ):
+        )  # fmt: skip
+    with record:
         _describe(record, path, as_json)
     if loaded.unresolved:
         several = ", ".join(in_line(reference) for reference, _ in loaded.unresolved.most_common(3))

@@ -73,7 +73,7 @@ def test_export_gives_every_resource_as_a_line(tmp_path: Path, record: Path) -> 
         (["build", "--seed", "-1"], "invalid value for '--seed': '-1' is not a whole number, 0 or more"),
         (["build", "--preset", "medagent"], "there is no preset 'medagent'; did you mean 'medagentbench'?"),
         (["build", "--preset", "default", "--patients", "9"], "--preset default fixes the number of patients"),
-        (["info", "{tmp}/none.record"], "There is no record at '{tmp}/none.record'; build one with"),
+        (["info", "{tmp}/none.record"], "there is no record at '{tmp}/none.record'; build one with"),
         (["info", "{tmp}"], "'{tmp}' is no record but a folder"),
         (["export", "{record}", "--type", "Patent"], "there is no resource in '{record}' of type 'Patent'; did you"),
         (["export", "{record}", "--out", "{record}"], "'{record}' is there already; name another with --out, or"),
@@ -220,8 +220,8 @@ def test_a_broken_entry_is_named_and_nothing_is_loaded(here: Path, text: str, wo
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["none.json"], "There is nothing at 'none.json'; name a Bundle, an NDJSON file or a folder of them"),
-        (["empty"], "The folder 'empty' holds no .json, .ndjson or .jsonl file"),
+        (["none.json"], "there is nothing at 'none.json'; name a Bundle, an NDJSON file or a folder of them"),
+        (["empty"], "the folder 'empty' holds no .json, .ndjson or .jsonl file"),
         (["nobody.json", "nothing.ndjson"], "there is no resource in 'nobody.json', 'nothing.ndjson'; name files"),
         (["timeless.json"], "nothing in these files says a time; name the record's present with --clock INSTANT"),
         (["timeless.json", "--clock", "noon"], "'noon'"),

@@ -280,7 +280,7 @@ def test_a_program_that_raises_returns_nonsense_or_never_returns(
         (["ehr", "--out", "text.txt"], "'text.txt' is there already; name another with --out"),
         (["ehr", "--out", "full"], "'full' is there already; name another with --out"),
         (["ehr", "--out", "/proc/self/run"], "'/proc/self/run' cannot be made: "),
-        (["ehr", "--record", "none.record"], "There is no record at 'none.record'; build one with"),
+        (["ehr", "--record", "none.record"], "there is no record at 'none.record'; build one with"),
         (["ehr", "--record", "text.txt"], "'text.txt' is no record: it does not begin as one"),
     ],
 )

@@ -118,6 +118,18 @@ def test_progress_is_a_line_each_tenth_but_not_more_often_than_every_two_seconds
     ]
 
 
+def test_where_the_end_is_not_known_progress_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    time = 0.0
+    with Meter("work", unit="things", now=lambda: time) as meter:
+        for done, at in ((1000, 5.0), (2000, 31.0), (3000, 60.0), (4000, 61.5)):
+            time = at
+            meter.at(done)
+    assert capsys.readouterr().err.splitlines() == [
+        "work: 2000 things so far (31 s)",
+        "work: 4000 things so far (62 s)",
+    ]
+
+
 def test_a_record_that_no_task_can_be_drawn_from_is_refused_with_the_reason(here: Path) -> None:
     patient = here / "patient.json"
     patient.write_text('{"resourceType": "Patient", "id": "a"}')

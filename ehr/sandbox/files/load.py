@@ -27,7 +27,7 @@ from typing import Any
 from ehr.sandbox.files.sources import Entry, Scope, scopes
 from ehr.sandbox.jsontext import one_line, with_id
 from ehr.sandbox.parameters.values import split_reference, stored_date
-from ehr.sandbox.store.build import ID
+from ehr.sandbox.store.build import ID, Progress
 from ehr.sandbox.store.storage import RecordError
 
 __all__ = ["Loaded", "load"]
@@ -35,14 +35,16 @@ __all__ = ["Loaded", "load"]
 Json = dict[str, Any]
 
 _REFERENCE = re.compile(r'("(?:reference|url|uri|valueUri|valueUrl)"\s*:\s*")([^"\\]*)(?=")')
+_EVERY = 1000
+"""Resources between two reports of progress."""
 _CONDITIONAL = re.compile(r"([A-Z]\w+)\?identifier=([^&]+)")
 
 
 class Loaded:
     """What the files hold. `resources` may be asked for once or again; it reads the files anew."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = paths
+    def __init__(self, paths: Sequence[Path], progress: Progress | None = None) -> None:
+        self._paths, self._progress = paths, progress
         self._known_names: set[str] = set()
         self._given: dict[int, str] = {}
         self._by_url: dict[str, str] = {}
@@ -75,6 +77,8 @@ class Loaded:
             self._by_url.update((url, name) for url, name in names.items() if url.startswith("urn:"))
             for entry in scope.entries:
                 self.count += 1
+                if self._progress and self.count % _EVERY == 0:
+                    self._progress("checking", self.count, None)
                 self._note_time(entry.resource)
                 for found in _REFERENCE.finditer(entry.text):
                     if "?" in found[2] and _CONDITIONAL.fullmatch(found[2]):
@@ -168,9 +172,13 @@ class Loaded:
                 self._latest = span.end
 
 
-def load(paths: Sequence[str | Path]) -> Loaded:
-    """The resources of files and folders. Raises `RecordError`, naming file and entry, where anything is wrong."""
-    return Loaded([Path(path) for path in paths])
+def load(paths: Sequence[str | Path], *, progress: Progress | None = None) -> Loaded:
+    """The resources of files and folders, each read and checked once.
+
+    `progress(stage, done, None)` is called every thousand resources. Raises `RecordError`, naming file and entry, where
+    anything is wrong.
+    """
+    return Loaded([Path(path) for path in paths], progress)
 
 
 def _id_in(full_url: str, type: str) -> str | None:

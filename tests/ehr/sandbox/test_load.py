@@ -42,6 +42,13 @@ def loaded(*paths: Path) -> list[Json]:
     return [json.loads(body) for body in load(paths).resources()]
 
 
+def test_progress_is_told_every_thousand_resources(tmp_path: Path):
+    path = put(tmp_path / "x.ndjson", b"\n".join(b'{"resourceType":"Patient","id":"p%d"}' % n for n in range(2500)))
+    told: list[tuple[str, int, int | None]] = []
+    assert load([path], progress=lambda *said: told.append(said)).count == 2500
+    assert told == [("checking", 1000, None), ("checking", 2000, None)]
+
+
 # ---- what is kept and what is changed
 
 
