@@ -99,6 +99,35 @@ def test_base_classes_are_asked_about_where_all_of_them_are_names(bases: tuple[s
     assert [question.answer for question in found] == ([bases] if asked else [])
 
 
+def test_a_caller_is_the_one_other_file_of_the_repositorys_own_code() -> None:
+    files = {
+        "tea/__init__.py": "",
+        "tea/brew.py": "def brew_tea(cup): return brew_tea(cup)\ndef pour_tea(): ...\ndef boil_tea(): boil_tea()\n",
+        "tea/cups.py": "from .brew import *\nbrew_tea(1), pour_tea()\n",
+        "tea/pots.py": "from .brew import *\npour_tea()\n",
+        "examples/cup.py": "from tea.brew import *\nbrew_tea(1), boil_tea()\n",
+    }
+    found = catalog_of("tea", index_of(files))
+    assert {one.name: one.caller for one in found.entries} == {
+        "brew_tea": "tea/cups.py", "pour_tea": None, "boil_tea": None,
+    }  # fmt: skip
+
+
+def test_a_function_with_several_signatures_has_none_to_ask_about() -> None:
+    text = "@overload\ndef pour_tea(a: int) -> int: ...\ndef pour_tea(a): return a\ndef boil_tea(a: int, b=1): ...\n"
+    found = catalog_of("tea", index_of({"tea/__init__.py": "", "tea/brew.py": text + "class TeaPot: ...\n"}))
+    assert {one.name: one.parameters for one in found.entries} == {
+        "pour_tea": None, "boil_tea": "a, b=1", "TeaPot": None,
+    }  # fmt: skip
+
+
+def test_of_a_renamed_tree_everything_may_be_asked_about() -> None:
+    files = {"tea/__init__.py": "", "tea/brew.py": "def index(): ...\n[1].index(1)\ndef brew_tea(): ...\n"}
+    for is_renamed in (False, True):
+        found = catalog_of("tea", index_of(files), is_renamed=is_renamed)
+        assert {one.name: one.renamed for one in found.entries} == {"index": is_renamed, "brew_tea": True}
+
+
 def test_a_signature_without_parameters_is_none_to_ask_about() -> None:
     entries = catalog(entry("boil_it", parameters=""), entry("pour_it", parameters="cup"), entry("Kettle"))
     assert [question.answer for question in draw("tea", entries, kinds=("signature",))] == [("pour_it(cup)",)]
@@ -127,6 +156,7 @@ def test_a_listing_that_points_to_another_file_gives_nothing_away() -> None:
         ("Thing", ["only.py"], "only.py"),
         ("Thing", ["p/__init__.py", "p/only.py"], "p/only.py"),
         ("Thing", [], None),
+        ("Thing", ["p/__init__.py"], None),
         ("brew_cup", ["tea/brew.py", "cup/pot.py"], "tea/brew.py"),
         ("brew_cup", ["brew/lid.py", "cup/pot.py"], None),
         ("brew_cup", ["brew/lid.py", "tea/pot.py"], "brew/lid.py"),
