@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
 from starlette.requests import Request as Asked
 from starlette.responses import JSONResponse
 from starlette.responses import Response as Answer
@@ -264,11 +265,14 @@ def _guarded(routes: list[Route], address: str, way: str) -> Starlette:
         what = f"{asked.method} {asked.url.path[:200]}: {problem.detail}"
         return JSONResponse({"error": f"{what}; {way}"}, problem.status_code)
 
+    async def gone(asked: Asked, problem: Exception) -> Answer:
+        return Answer(status_code=400)  # heard by nobody: who asked hung up in the middle of the body
+
     async def fault(asked: Asked, problem: Exception) -> Answer:
         return JSONResponse({"error": "this is a fault of the server's own; its terminal says more"}, 500)
 
     return Starlette(
         routes=routes,
         middleware=[Middleware(_Guard, own=urlsplit(address).hostname or "")],
-        exception_handlers={SessionError: said, HTTPException: unknown, Exception: fault},
+        exception_handlers={SessionError: said, HTTPException: unknown, ClientDisconnect: gone, Exception: fault},
     )

@@ -81,6 +81,18 @@ def test_writes_live_in_memory(record: Record) -> None:
             client.close()
 
 
+def test_who_hangs_up_in_the_middle_of_a_body_leaves_no_trace(
+    capsys: pytest.CaptureFixture[str], record: Record
+) -> None:
+    with served(lambda address: record_app(record, address)) as address:
+        place = urlsplit(address)
+        with socket.create_connection((place.hostname or "", place.port or 0), timeout=10) as connection:
+            head = f"POST /fhir/Patient HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Length: 100\r\n\r\n"
+            connection.sendall(head.encode() + b'{"resourceType":')
+        assert raw(address, "GET", "/fhir/Patient/p1")[0] == 200
+    assert "Traceback" not in capsys.readouterr().err
+
+
 def raw(address: str, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, dict[str, str], bytes]:
     place = urlsplit(address)
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=10)

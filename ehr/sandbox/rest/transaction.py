@@ -3,6 +3,8 @@
 A transaction is decided whole before anything is written: deletions first, then creates, updates and patches, then
 reads. A refusal of one entry is the refusal of all, and leaves no trace. In a batch each entry stands alone; only a
 body that cannot be parsed fails it whole, for the Bundle is read first.
+
+What the reads of one Bundle bring together is bounded, unlike in HAPI: a few lines could ask for all of the memory.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from ehr.sandbox.body import Tree, parse_object
+from ehr.sandbox.body import Tree, compact, parse_object
 from ehr.sandbox.definitions import resource_types
 from ehr.sandbox.http import Request, Response
 from ehr.sandbox.intake.body import receive
@@ -48,6 +50,9 @@ from ehr.sandbox.writing.verbs import (
 
 VERBS = ("DELETE", "POST", "PUT", "PATCH", "GET")
 """The order in which a transaction's entries are carried out."""
+
+MOST_READ = 16 * 1024 * 1024
+"""Bytes that the reads of one Bundle bring together; once there are more, no further read is answered."""
 
 Inner = Callable[[Request], Response]
 """Answers a read that stands inside a Bundle."""
@@ -101,6 +106,7 @@ def post_bundle(state: State, call: Call, inner: Inner) -> Response:
     if type not in ("transaction", "batch", None):
         raise RefusedError(400, f"HAPI-0527: Unable to process transaction where incoming Bundle.type = {type}")
     entries = [_entry(item, position) for position, item in enumerate(bundle.get("entry", []))]
+    inner = _bounded(inner)
     if type == "batch":
         answered = [_batched(state, call, entry, inner) for entry in entries]
     else:
@@ -115,6 +121,21 @@ def post_bundle(state: State, call: Call, inner: Inner) -> Response:
         result["entry"] = answered
     place = call.address("Bundle", result["id"])
     return answer(call, 200, result, {"Content-Location": place, "Location": place})
+
+
+def _bounded(inner: Inner) -> Inner:
+    size = 0
+
+    def read(request: Request) -> Response:
+        nonlocal size
+        if size > MOST_READ:
+            said = f"The reads of this Bundle brought more than {MOST_READ} bytes; ask for the rest in another"
+            return Response(413, {}, compact(outcome(issue("error", "processing", said))))
+        response = inner(request)
+        size += len(response.body)
+        return response
+
+    return read
 
 
 def _entry(item: Tree, position: int) -> Entry:

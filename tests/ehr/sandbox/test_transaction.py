@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ehr.sandbox.record import Record
+from ehr.sandbox.rest.transaction import MOST_READ
 from tests.ehr.sandbox.talk import ADA, BEN, CLOCK, WARD, Said, Talk
 
 URN = "urn:uuid:0dbd1b4f-9c0a-4b6f-8a3b-0d1b2c3d4e5f"
@@ -216,6 +217,24 @@ def test_a_batch_answers_each_entry_for_itself(talk: Talk) -> None:
         == "HAPI-2001: Resource Patient/none is not known"
     )
     assert [c.reference for c in talk.fork.changes()] == ["Patient/1000"]
+
+
+@pytest.mark.parametrize("type", ["batch", "transaction"])
+def test_what_the_reads_of_a_bundle_bring_is_bounded(talk: Talk, type: str) -> None:
+    long = {"resourceType": "Basic", "code": {"text": "x" * (MOST_READ // 2)}}
+    reference = f"Basic/{talk.post('/Basic', long).body['id']}"
+    said = sent(
+        talk, *[entry("GET", reference) for _ in range(4)], entry("PUT", "Basic/new", long | {"id": "new"}), type=type
+    )
+    statuses = [e["response"]["status"] for e in said.body["entry"]]
+    assert statuses == [
+        "200 OK",
+        "200 OK",
+        "413 Request Entity Too Large",
+        "413 Request Entity Too Large",
+        "201 Created",
+    ]
+    assert "ask for the rest in another" in said.body["entry"][2]["response"]["outcome"]["issue"][0]["diagnostics"]
 
 
 def test_the_answer_holds_resources_only_where_they_are_asked_for(talk: Talk) -> None:
