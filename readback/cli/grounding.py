@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from readback.grounding import GroundedTrace, Grounder, GroundingTotals
     from readback.traces import Found, Problem
 
+_ID_LENGTH = 12
+"""Hexadecimal digits of an episode's id: readback show RUN takes them."""
 _PROBLEMS = 20
 """Files and lines that hold no trace and are named; the rest is counted."""
 
@@ -136,10 +138,13 @@ def _advise(grounder: Grounder) -> None:
         reads = ", ".join(grounder.policies[0].reads)
         one = grounder.without_reads == 1
         who, they = ("1 trace calls", "it calls") if one else (f"{grounder.without_reads} traces call", "they call")
-        note(
-            f"note: {who} no tool that reads ({reads}); {they} {tools}."
-            " If one of these shows files, name it with --read-tool"
+        of_charts = any(name.startswith("fhir_") for name in grounder.unread_tools)
+        hint = (
+            "What answers say of charts is judged by the lens grounding of their run: readback score RUN"
+            if of_charts
+            else "If one of these shows files, name it with --read-tool"
         )
+        note(f"note: {who} no tool that reads ({reads}); {they} {tools}. {hint}")
 
 
 class _Show(Protocol):
@@ -195,7 +200,9 @@ class _Text:
         from harness.visible import in_line
 
         labels = f" {' '.join(judged.labels)}" if judged.labels else ""
-        where = judged.file if judged.id in Path(judged.file).name else f"{judged.file} {judged.id}"
+        own = judged.id.removeprefix("sha256:")
+        id = judged.id if own == judged.id else own[:_ID_LENGTH]
+        where = judged.file if judged.id in Path(judged.file).name else f"{judged.file} {id}"
         reason = f": {judged.reason}" if judged.reason else ""
         result(in_line(f"{judged.outcome}{labels}  {where}{reason}"))
         for entity in judged.entities:

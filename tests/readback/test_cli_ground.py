@@ -152,6 +152,21 @@ def test_tools_of_other_names_are_named_by_the_user(tmp_path: Path) -> None:
     assert ended.err == ""
 
 
+def test_of_charts_it_is_said_where_their_answers_are_judged(tmp_path: Path) -> None:
+    asked = {"id": "c", "type": "function", "function": {"name": "fhir_search", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "How is the potassium?"},
+        {"role": "assistant", "content": None, "tool_calls": [asked]},
+        {"role": "tool", "tool_call_id": "c", "content": "{}"},
+        {"role": "assistant", "content": "It is 4.1 mmol/L."},
+    ]
+    file = write(tmp_path / "a.json", {"id": "sha256:0123456789abcdef", "messages": messages})
+    ended = readback("ground", file)
+    assert ended.out.splitlines()[0] == f"vacuous  {file} 0123456789ab"
+    assert "they call" not in ended.err
+    assert "it calls fhir_search. What answers say of charts is judged by the lens grounding of their run" in ended.err
+
+
 def test_tools_that_are_known_to_read_nothing_are_not_asked_about(tmp_path: Path) -> None:
     file = write(tmp_path / "a.json", chat("src/a.py", "src", tool="list_directory"))
     ended = readback("ground", file)
