@@ -426,6 +426,34 @@ def test_disagreements_show_both_directions_many_tasks_and_who_is_sure(tmp_path:
     assert compared(path).disagreements == ()
 
 
+def test_what_only_one_of_a_pair_judged_is_no_disagreement(tmp_path: Path) -> None:
+    run = with_cells({("pass", "fail"): 1})
+    run.say("repoqa/r0/01", repeat=97, grounding="pass")
+    run.say("repoqa/r0/01", repeat=98, judge="fail")
+    found = compared(run.write(tmp_path / "a"), disagreements=9).disagreements
+    assert [[said.lens for said in one.opinions] for one in found] == [["grounding", "answer", "judge"]]
+
+
+def test_the_evidence_of_an_opinion_is_its_reason_what_failed_and_some_of_what_passed(tmp_path: Path) -> None:
+    passed = [Clause(name=f"identifier {letter}", outcome="pass", expected="seen") for letter in "ABCDE"]
+    lost = Clause(name="path b.py", outcome="unscored", expected="seen", why="nobody knows")
+    failed = Clause(name="dose", outcome="fail", label="WRONG_UNIT", expected="2 g", actual="2 mg",
+                    evidence=Evidence(resource="MedicationRequest/1", path="dose"))  # fmt: skip
+    run = Rated([question("r0/01")])
+    run.say(
+        "repoqa/r0/01", grounding="fail", judge="pass", answer="unscored",
+        clauses={"grounding": (*passed[:3], lost, failed, *passed[3:])},
+    )  # fmt: skip
+    (found,) = compared(run.write(tmp_path / "a"), disagreements=1).disagreements
+    grounding, answer, _ = found.opinions
+    assert grounding.evidence == (
+        "dose: fail WRONG_UNIT: expected 2 g, found 2 mg, MedicationRequest/1 dose",
+        "path b.py: unscored: nobody knows",
+        "identifier A: pass", "identifier B: pass", "identifier C: pass", "2 more pass",
+    )  # fmt: skip
+    assert answer.evidence == ("not judged",)
+
+
 def test_the_command_lists_them_with_every_untrusted_text_on_its_line(tmp_path: Path) -> None:
     run = disagreeing()
     run.episodes = [one.model_copy(update={"note": "\x1b[31m red\nline\u202e"}) for one in run.episodes]
