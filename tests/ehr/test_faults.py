@@ -264,6 +264,61 @@ def test_a_dropped_change_leaves_the_element_as_it_was(record: Record) -> None:
     assert played(record, "dropped_field", act, a_task(STOP))[1].labels == ("PHANTOM_SUCCESS",)
 
 
+TWELVE = [f"ehr/any/{number}" for number in range(12)]
+
+
+def sent_by(who: str, fork: Any, method: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """What is stored after a write of somebody's."""
+    headers = {"Content-Type": "application/fhir+json"}
+    response = fork.handle(Request(method, path, headers, json.dumps(body).encode()), by=who)
+    assert response.status in (200, 201), response.body
+    found = fork.handle(Request("GET", f"/{body['resourceType']}/{json.loads(response.body)['id']}"), by="check")
+    stored: dict[str, Any] = json.loads(found.body) if found.status == 200 else {}
+    return stored
+
+
+@pytest.mark.parametrize("fault", ["lost_write", "dropped_field"])
+def test_what_others_write_is_stored_as_it_is(record: Record, fault: str) -> None:
+    fork = Embedded(record).fork(a_task(), fault=fault)
+    assert sent_by("other", fork, "POST", "/MedicationRequest", order()).keys() >= order().keys()
+    assert not sent_by("agent", fork, "POST", "/MedicationRequest", order()).keys() >= order().keys()
+    fork.close()
+
+
+def test_only_the_first_write_that_the_task_needs_loses_a_field(record: Record) -> None:
+    fork = Embedded(record).fork(a_task(), fault="dropped_field")
+    flag = {"resourceType": "Flag", "status": "active", "code": {"text": "x"}, "subject": {"reference": "Patient/p1"}}
+    kept = [
+        sent_by("agent", fork, "POST", f"/{body['resourceType']}", body).keys() >= body.keys()
+        for body in (flag, order(), order(), order())
+    ]
+    assert kept == [True, False, True, True]
+    fork.close()
+
+
+@pytest.mark.parametrize("id", TWELVE)
+def test_a_field_is_dropped_with_what_is_said_beside_it_and_never_that_alone(record: Record, id: str) -> None:
+    beside = {"extension": [{"url": "http://x.example/why", "valueString": "told by phone"}]}
+    sent = order(_authoredOn=beside, priority="stat", note=[{"text": "n"}])
+    fork = Embedded(record).fork(a_task(id=id), fault="dropped_field")
+    gone = sent.keys() - sent_by("agent", fork, "POST", "/MedicationRequest", sent).keys()
+    assert gone in ({"authoredOn", "_authoredOn"}, {"dosageInstruction"}), "what nobody asks for is not dropped"
+    fork.close()
+
+
+@pytest.mark.parametrize("id", TWELVE)
+def test_of_a_change_only_what_is_asked_for_is_dropped(record: Record, id: str) -> None:
+    sent = {**WARFARIN, "status": "stopped", "priority": "stat", "note": [{"text": "another"}]}
+    fork = Embedded(record).fork(a_task(STOP, id=id), fault="dropped_field")
+    same = sent_by("agent", fork, "PUT", "/MedicationRequest/mr0", {**WARFARIN, "priority": "asap"})
+    assert (same["status"], same["priority"]) == ("active", "asap"), "nothing that is asked for was changed"
+    stored = sent_by("agent", fork, "PUT", "/MedicationRequest/mr0", sent)
+    assert (stored["status"], stored["priority"], stored["note"]) == ("active", "stat", sent["note"])
+    again = sent_by("agent", fork, "PUT", "/MedicationRequest/mr0", sent)
+    assert again["status"] == "stopped", "once is enough"
+    fork.close()
+
+
 # ---- what is refused, late, or overtaken
 
 
