@@ -54,11 +54,19 @@ class Call:
 
     @cached_property
     def query(self) -> Parameters:
-        """The parameters, decoded, in their order: those of a posted form, then those of the address."""
+        """The parameters, decoded, in their order: those of a posted form, then those of the address.
+
+        Of too many, some are left out; see `refuse_too_many`.
+        """
         sent = _parsed(self._halves[1])
         if self.request.method != "POST" or self.content_type() != "application/x-www-form-urlencoded":
             return sent
         return _parsed(self.request.body.decode("utf-8", "replace")) + sent
+
+    def refuse_too_many(self) -> None:
+        """Raise `RefusedError` where there are more than `MOST_PARAMETERS`."""
+        if len(self.query) > MOST_PARAMETERS:
+            raise RefusedError(400, f"A request may have {MOST_PARAMETERS} parameters, this one has more")
 
     def every(self, name: str) -> list[str]:
         """Every value of a parameter."""
@@ -145,9 +153,8 @@ def encoded(text: str) -> str:
 
 
 def _parsed(query: str) -> Parameters:
-    if query.count("&") > MOST_PARAMETERS:
-        raise RefusedError(400, f"A request may have {MOST_PARAMETERS} parameters, this one has {query.count('&') + 1}")
-    return tuple(parse_qsl(query, keep_blank_values=True))
+    parts = query.split("&", MOST_PARAMETERS + 1)[: MOST_PARAMETERS + 1]
+    return tuple(parse_qsl("&".join(parts), keep_blank_values=True))
 
 
 def self_address(address: str, parameters: Parameters) -> str:

@@ -52,6 +52,7 @@ class Server:
     # ---- addresses
 
     def _route(self, call: Call) -> Response:
+        call.refuse_too_many()
         _ = call.summary  # refused before anything is written
         segments = call.segments
         if not segments:

@@ -125,6 +125,9 @@ def test_copies_of_copies_are_bounded() -> None:
     double = {"op": "copy", "from": "/name", "path": "/name/0/extension"}
     with pytest.raises(RefusedError, match=r"too large|HAPI"):
         patched(*[double] * 40)
+    inward = {"op": "copy", "from": "/name/0", "path": "/name/0/extension/-"}
+    with pytest.raises(RefusedError, match="too large"):
+        patched({"op": "add", "path": "/name/0/extension", "value": []}, *[inward] * 40)
 
 
 def test_a_patch_is_whole_or_nothing(talk: Talk) -> None:

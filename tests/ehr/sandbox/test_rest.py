@@ -12,6 +12,7 @@ import pytest
 
 from ehr.sandbox.http import Request
 from ehr.sandbox.record import Record
+from ehr.sandbox.rest.call import MOST_PARAMETERS
 from tests.ehr.sandbox.talk import ADA, BEN, CLOCK, WARD, Talk
 
 BASE = "http://fhir.hospital.example/fhir"
@@ -342,6 +343,14 @@ def test_a_search_may_be_posted(talk: Talk) -> None:
     said = talk.send("POST", "/Patient/_search?active=true", b"family=Lindqvist", form)
     assert [e["resource"]["id"] for e in said.body["entry"]] == ["ben"]
     assert said.body["link"][0]["url"] == f"{BASE}/Patient/_search"
+
+
+def test_parameters_are_bounded(talk: Talk) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    most = "&".join(["family=Lindqvist"] * MOST_PARAMETERS).encode()
+    assert talk.send("POST", "/Patient/_search", most, form).status == 200
+    said = talk.send("POST", "/Patient/_search", most + b"&family=Lindqvist", form)
+    assert (said.status, said.diagnostics) == (400, "A request may have 2000 parameters, this one has more")
 
 
 # ---- history
