@@ -401,6 +401,41 @@ def test_a_bundle_that_nobody_can_read_is_taken_for_a_write(record: Record, body
     world.close()
 
 
+@pytest.mark.parametrize("fault", ["http_429", "http_503"])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_head_is_a_read_too(record: Record, fault: str, method: str) -> None:
+    fork = Embedded(record).fork(a_task(), fault=fault)
+    statuses = [fork.handle(Request(method, "/Patient/p1")).status for _ in range(6)]
+    assert sorted(statuses) == [200] * 5 + [REFUSING[fault]]
+    fork.close()
+
+
+def test_slow_is_neither_a_read_nor_a_write_that_was_refused(record: Record) -> None:
+    fork = Embedded(record).fork(a_task(), fault="slow")
+    headers = {"Content-Type": "application/fhir+json"}
+    good, bad = json.dumps(order()).encode(), b'{"resourceType": "MedicationRequest", "status": 7}'
+    steps = [("GET", "/Patient/p1", b""), ("POST", "/Patient/_search", b""), ("POST", "/MedicationRequest", bad),
+             ("POST", "/MedicationRequest", good), ("POST", "/MedicationRequest", good)]  # fmt: skip
+    statuses = [
+        fork.handle(Request(method, path, headers if body else {}, body)).status for method, path, body in steps
+    ]
+    assert 400 <= statuses.pop(2) < 500
+    assert statuses == [200, 200, 504, 201]
+    fork.close()
+
+
+def test_the_other_writer_comes_once_and_only_where_none_came_before(record: Record) -> None:
+    headers = {"Content-Type": "application/fhir+json"}
+    stopped = json.dumps({**WARFARIN, "status": "stopped"}).encode()
+    for before, comes in (("check", 1), ("other", 0)):
+        fork = Embedded(record).fork(a_task(STOP), fault="other_writer")
+        fork.handle(Request("GET", "/MedicationRequest/mr0"), by=before)
+        for _ in range(2):
+            assert fork.handle(Request("PUT", "/MedicationRequest/mr0", headers, stopped)).status == 200
+        assert sum(one.by == "other" and one.method == "PATCH" for one in fork.requests) == comes
+        fork.close()
+
+
 def test_slow_carries_the_write_out_and_does_not_say_so_in_time(record: Record) -> None:
     def once(tools: Tools) -> str:
         answer = create(tools)

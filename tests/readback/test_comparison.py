@@ -352,6 +352,19 @@ def test_a_run_that_was_copied_and_judged_on_another_day_compares(tmp_path: Path
     assert [one.created for one in comparison.runs] == ["2026-01-20T08:00:00Z", "2026-02-01"]
 
 
+@pytest.mark.parametrize("answered_in", [0, 1])
+def test_whether_an_answer_is_right_is_known_from_whichever_run_judged_it(tmp_path: Path, answered_in: int) -> None:
+    runs = [Rated([question("r0/01"), question("r1/01")]) for _ in range(2)]
+    for i in range(2):
+        for number, run in enumerate(runs):
+            answer = {"answer": "fail"} if number == answered_in else {}
+            said = {"grounding": "fail"} if number == 0 else {"judge": "pass"}
+            run.say(f"repoqa/r{i}/01", repeat=i, **said, **answer)
+    comparison = compared(*(run.write(tmp_path / str(number)) for number, run in enumerate(runs)))
+    detector = pair(comparison, "grounding", "judge").detector
+    assert (detector.episodes, detector.a.tp, detector.b.fn) == (2, 2, 2)
+
+
 def test_the_same_episode_with_another_trace_is_another_episode(tmp_path: Path) -> None:
     one, other = Rated([question("r0/01"), question("r1/01")]), Rated([question("r0/01"), question("r1/01")])
     calls = (Call(position=1, step=1, name="read_file", arguments={"path": "x"}, status="ok", result={"content": "x"}),)

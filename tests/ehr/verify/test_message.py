@@ -298,6 +298,19 @@ def test_a_conditional_delete_that_hit_it_is_such_a_request() -> None:
     assert _outcome(DELETE, chart) == "pass"
 
 
+def test_what_a_conditional_delete_hit_is_what_no_other_request_deleted() -> None:
+    both = Expected(deletes=("MedicationRequest/mr0", "MedicationRequest/mr1"))
+    chart = Chart(ADA, WARFARIN, changed(WARFARIN, id="mr1"))
+    chart.refuse("DELETE", "/MedicationRequest/mr1", None, 409)
+    chart.patch("MedicationRequest/mr1", priority="stat")
+    chart.delete("MedicationRequest/mr0")
+    assert _outcome(both, chart) == "fail"
+    chart.refuse("DELETE", "/MedicationRequest?priority=stat", None, 200)
+    del chart.now["MedicationRequest/mr1"]
+    assert _outcome(both, chart) == "pass"
+    assert state(chart, both).labels == ()
+
+
 def test_a_patch_whose_answer_is_minimal_is_judged_by_what_stands_after_it() -> None:
     for status, outcome in (("stopped", "pass"), ("completed", "fail")):
         chart = Chart()
