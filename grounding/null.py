@@ -80,7 +80,7 @@ def null_rate(
                 shares.append(passed / (passed + failed))
                 pairs += passed + failed
     if not shares:
-        return Null(None, 0, 0, "no answer has a trace of another question beside it that scores it")
+        return Null(None, 0, 0, "no answer could be judged against a trace of another question")
     return Null(sum(shares) / len(shares), len(shares), pairs)
 
 

@@ -167,7 +167,7 @@ def _planned(
     names = [_name(agent) for agent in agents]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise PlanError(f"two agents are called {twice[0]!r}; give each its own name")
+        raise PlanError(f"two agents are called {twice[0]!r}; name each once")
     agent_digests = dict(zip(names, map(_agent_digest, agents), strict=True))
     descriptions = _descriptions(suite, tasks, variants)
     tool_digests = {key: digest(description) for key, description in descriptions.items()}

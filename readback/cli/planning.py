@@ -24,7 +24,7 @@ def show_plan(plan: Plan, expected: Estimate, undrawn: Mapping[str, str], *, as_
         return
     kinds = ", ".join(f"{count} {kind}" for kind, count in described.kinds.items())
     result(f"suite        {described.suite}, {described.suite_digest}")
-    result(f"tasks        {described.tasks} of {counted(len(described.templates), 'template')} ({kinds})")
+    result(f"tasks        {described.tasks}, of {counted(len(described.templates), 'template')} ({kinds})")
     result(f"conditions   {', '.join(described.conditions)}")
     result(f"repeats      {described.repeats}")
     result(f"episodes     {described.episodes}")

@@ -229,7 +229,7 @@ def test_resuming_needs_the_same_agents(tmp_path: Path) -> None:
         ({"conditions": {}}, "there is no condition to play; name at least one"),
         ({"variants": []}, "there is no variant to play; name at least one"),
         ({"repeats": 0}, "repeats is 0; it must be 1 or more"),
-        ({"agents": ["idle", "oracle", "idle"]}, "two agents are called 'idle'; give each its own name"),
+        ({"agents": ["idle", "oracle", "idle"]}, "two agents are called 'idle'; name each once"),
     ],
 )
 def test_a_plan_of_nothing_is_refused(options: dict[str, Any], sentence: str) -> None:

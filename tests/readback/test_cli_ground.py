@@ -217,7 +217,7 @@ def test_the_null_takes_traces_of_the_same_repository_only(tmp_path: Path) -> No
     apart = [chat("src/a.py", "src/a.py", repository="one"), chat("src/b.py", "src/b.py", repository="two")]
     totals = document(readback("ground", write(tmp_path / "a.jsonl", *apart), "--json"))["totals"]
     assert (totals["null_rate"], totals["null_pairs"]) == (None, 0)
-    assert totals["null_why"] == "no answer has a trace of another question beside it that scores it"
+    assert totals["null_why"] == "no answer could be judged against a trace of another question"
 
 
 def test_a_folder_of_many_traces_is_streamed(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def test_a_dry_run_says_what_would_be_played_and_plays_nothing(here: Path, small
     arguments = ["run", "ehr", "--record", small_record, *TEMPLATES, "--agent", "openai:m", "--dry-run"]
     ended = readback(*arguments)
     assert ended.code == 0
-    assert "tasks        4 of 2 templates" in ended.out
+    assert "tasks        4, of 2 templates" in ended.out
     assert "episodes     12" in ended.out
     assert "cost         the price of openai:m is unknown" in ended.out
     document = readback(*arguments, "--json").document
@@ -258,7 +258,7 @@ def test_a_program_that_raises_returns_nonsense_or_never_returns(
         (["ehr", "--agent", "python:nowhere:agent"], "'python:nowhere:agent': there is no module 'nowhere'"),
         (["ehr", "--agent", "python:json:agent"], "'python:json:agent': 'json' has no 'agent'; it has"),
         (["ehr", "--agent", "python:json"], "'python:json' does not name a program; expected python:MODULE:CALLABLE"),
-        (["ehr", "--agent", "oracle", "--agent", "oracle"], "two agents are called 'oracle'; give each its own name"),
+        (["ehr", "--agent", "oracle", "--agent", "oracle"], "two agents are called 'oracle'; name each once"),
         (
             ["ehr", "--condition", "grunded"],
             "there is no condition 'grunded'; did you mean 'grounded'? Your",

@@ -130,7 +130,7 @@ def test_twins_ask_one_question_and_templates_do_not_mix() -> None:
     other = asked("vital/0001")
     episodes = [answered(a, 4.1, 4.1, 4.2), answered(b, 4.2, 4.1, 4.2), answered(other, 4.1, 4.1)]
     (null,) = null_rates([a, b, other], episodes).values()
-    assert (null.rate, null.why) == (None, "no answer has a trace of another question beside it that scores it")
+    assert (null.rate, null.why) == (None, "no answer could be judged against a trace of another question")
     third = asked("lab/0002")
     (null,) = null_rates([a, b, third], [*episodes[:2], answered(third, 9.9, 4.1)]).values()
     assert null.rate == pytest.approx((1 + 0 + 0) / 3)
