@@ -77,11 +77,11 @@ class KeptSessions:
             episode, verdicts = self._judged(asked.task, episode)
             self._folder.store([(episode, verdicts), *self._baselines(asked)])
             self._played[key] += episode.sound
+            self._beside |= set(_beside(asked))
         return episode, verdicts
 
     def _baselines(self, asked: SessionRequest) -> Iterator[tuple[Episode, list[Verdict]]]:
-        for name in BESIDE:
-            key = _key(asked.task.id, name, asked.condition, asked.variant)
+        for name, key in zip(BESIDE, _beside(asked), strict=True):
             if key in self._beside:
                 continue
             world = self._suite.world(asked.task, asked.variant)
@@ -95,7 +95,6 @@ class KeptSessions:
             finally:
                 world.close()
             yield self._judged(asked.task, episode)
-            self._beside.add(key)
 
     def _judged(self, task: Task, episode: Episode) -> tuple[Episode, list[Verdict]]:
         """The episode as it will be read back from its file, and what the lenses say of that.
@@ -148,6 +147,10 @@ def _with_evidence(world: ChartWorld, played: Played) -> tuple[Played, WorldEvid
         return played, world.evidence()
     except Exception as fault:
         return Played("harness_error", calls=played.calls, error=traceback_of(fault)), WorldEvidence()
+
+
+def _beside(asked: SessionRequest) -> list[bytes]:
+    return [_key(asked.task.id, name, asked.condition, asked.variant) for name in BESIDE]
 
 
 def _key(task: str, agent: str, condition: str, variant: Mapping[str, Any]) -> bytes:

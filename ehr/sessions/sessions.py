@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from threading import Lock
@@ -17,6 +18,7 @@ from ehr.sessions.request import SessionError, SessionRequest, read_request
 from harness.agent import Played
 from harness.finish import read_finish
 from harness.functions import ArgumentsError
+from harness.runfolder import RunFolderError
 
 if TYPE_CHECKING:
     from ehr.sandbox.http import Request, Response
@@ -133,7 +135,10 @@ class Sessions:
             return response
 
     def finish(self, id: str, asked: Any) -> VerdictsDocument:
-        """End a session as `finish` takes it, judge and keep the episode. Raises `SessionError`."""
+        """End a session as `finish` takes it, judge and keep the episode. Raises `SessionError`.
+
+        One that cannot be kept (a disk is full) stays open, and may be finished again.
+        """
         session = self._found(self._by_id, id)
         try:
             said = read_finish(asked)
@@ -144,24 +149,33 @@ class Sessions:
         with session.lock:
             self._refuse_over(session)
             played = Played("finished", said.outcome, tuple(said.answer), said.note)
-            episode, verdicts = self._concluded(session, played)
+            try:
+                episode, verdicts = self._concluded(session, played)
+            except RunFolderError as problem:
+                raise SessionError(503, f"the session cannot be kept: {problem}; finish it again") from None
             self._forget(session, "finished")
         return verdicts_on(session.asked.task, id, episode.id, verdicts)
 
     def sweep(self) -> None:
-        """End every session whose time is over."""
+        """End every session whose time is over. One that cannot be kept is tried again the next time."""
         now = self._now()
         with self._lock:
             late = [session for session in self._by_id.values() if session.expires <= now]
         for session in late:
-            with session.lock:
+            with session.lock, suppress(RunFolderError):
                 self._expire(session)
 
     def close(self) -> None:
-        """End every session, as if its time were over."""
+        """End every session, as if its time were over. Raises `RunFolderError` where one could not be kept."""
+        problems = []
         for session in list(self._by_id.values()):
             with session.lock:
-                self._expire(session)
+                try:
+                    self._expire(session)
+                except RunFolderError as problem:
+                    problems.append(problem)
+        if problems:
+            raise problems[0]
 
     # ---- sessions by name, and their end
 
@@ -176,7 +190,10 @@ class Sessions:
 
     def _refuse_over(self, session: _Session) -> None:
         if session.over is None and session.expires <= self._now():
-            self._expire(session)
+            try:
+                self._expire(session)
+            except RunFolderError as problem:
+                raise SessionError(503, f"this session is over, and cannot be kept: {problem}") from None
         if session.over is not None:
             raise SessionError(410, f"this session is {session.over}; open another with POST /sessions")
 

@@ -287,6 +287,22 @@ def test_what_finish_does_not_take_leaves_the_session_open(address: str) -> None
 # ---- what is never told
 
 
+def test_a_session_that_cannot_be_kept_stays_open_and_loses_nothing(sessions: Sessions, folder: RunFolder) -> None:
+    opened = sessions.open({"task": AGE, "agent": "mine"})
+    sessions.fhir(opened.token, Request("GET", "/Patient?_count=1"))
+    kept, aside = folder.path / "episodes.jsonl", folder.path / "aside"
+    kept.rename(aside)
+    kept.mkdir()  # nothing can be written there
+    with pytest.raises(SessionError, match=r"cannot be kept.*finish it again") as refused:
+        sessions.finish(opened.session, {"outcome": "unclear"})
+    assert refused.value.status == 503
+    sessions.open({"task": WEIGHT})
+    kept.rmdir()
+    aside.rename(kept)
+    assert sessions.finish(opened.session, {"outcome": "unclear"}).success is False
+    assert [episode.agent for episode in folder.episodes()] == ["mine", "idle", "blind"]
+
+
 def test_no_answer_tells_what_is_expected(suite: EhrSuite, address: str) -> None:
     listed = requests.get(f"{address}/tasks", timeout=10).json()
     assert [set(task) for task in listed["tasks"]] == [{"id", "instruction"}] * len(suite.tasks)
