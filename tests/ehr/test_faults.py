@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ehr.backends import Embedded
-from ehr.faults import FAULTS, MOST_REFUSALS, known_fault
+from ehr.faults import FAULTS, MOST_REFUSALS, is_write, known_fault
 from ehr.remote import Remote, RemoteError
 from ehr.sandbox import Record, Request
 from ehr.tasks import synthetic
@@ -306,6 +306,20 @@ def test_a_field_is_dropped_with_what_is_said_beside_it_and_never_that_alone(rec
     fork.close()
 
 
+def test_what_any_way_of_the_task_asks_for_may_be_dropped(record: Record) -> None:
+    at = instant("when", "authoredOn", CLOCK, within=hours(1))
+    dose = quantity("dose", "dosageInstruction.doseAndRate.dose", 2, "g")
+    either = Expected(
+        any_of=[Expected(creates=[Create(type="MedicationRequest", clauses=[one])]) for one in (at, dose)]
+    )
+    gone: set[str] = set()
+    for id in TWELVE:
+        fork = Embedded(record).fork(a_task(either, id=id), fault="dropped_field")
+        gone |= order().keys() - sent_by("agent", fork, "POST", "/MedicationRequest", order()).keys()
+        fork.close()
+    assert gone == {"authoredOn", "dosageInstruction"}
+
+
 @pytest.mark.parametrize("id", TWELVE)
 def test_of_a_change_only_what_is_asked_for_is_dropped(record: Record, id: str) -> None:
     sent = {**WARFARIN, "status": "stopped", "priority": "stat", "note": [{"text": "another"}]}
@@ -434,6 +448,52 @@ def test_the_other_writer_comes_once_and_only_where_none_came_before(record: Rec
             assert fork.handle(Request("PUT", "/MedicationRequest/mr0", headers, stopped)).status == 200
         assert sum(one.by == "other" and one.method == "PATCH" for one in fork.requests) == comes
         fork.close()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "comes"),
+    [
+        ("PUT", "/MedicationRequest/mr0", True),
+        ("PATCH", "/MedicationRequest/mr0?x=y", True),
+        ("DELETE", "/MedicationRequest?status=active", True),
+        ("POST", "/", True),
+        ("PUT", "/Patient/p1", False),
+        ("PUT", "/MedicationRequest/mr1", False),
+        ("GET", "/MedicationRequest/mr0", False),
+        ("POST", "/MedicationRequest/_search", False),
+        ("POST", "/MedicationRequest/mr0/$validate", False),
+    ],
+)
+def test_the_other_writer_comes_before_a_write_that_may_be_about_the_resource(
+    record: Record, method: str, path: str, comes: bool
+) -> None:
+    fork = Embedded(record).fork(a_task(STOP), fault="other_writer")
+    fork.handle(Request(method, path, {"Content-Type": "application/fhir+json"}, b""))
+    assert any(one.by == "other" for one in fork.requests) is comes
+    fork.close()
+
+
+def test_where_nothing_is_to_be_written_the_other_writer_does_not_come(record: Record) -> None:
+    for needs_write in (True, False):
+        fork = Embedded(record).fork(a_task(Expected(), needs_write=needs_write), fault="other_writer")
+        create_request = Request("POST", "/Basic", {"Content-Type": "application/fhir+json"}, b"{}")
+        fork.handle(create_request)
+        assert any(one.by == "other" for one in fork.requests) is needs_write
+        fork.close()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "write"),
+    [
+        ("POST", "/Patient", True), ("PUT", "/Patient/1", True), ("PATCH", "/Patient/1", True),
+        ("DELETE", "/Patient/1", True), ("POST", "/", True), ("POST", "", True),
+        ("POST", "/Patient?name=_search", True),
+        ("GET", "/Patient/1", False), ("HEAD", "/Patient/1", False), ("POST", "/Patient/_search", False),
+        ("POST", "/_search?x=y", False), ("POST", "/Observation/$lastn", False), ("POST", "/$meta", False),
+    ],
+)  # fmt: skip
+def test_what_means_to_write(method: str, path: str, write: bool) -> None:
+    assert is_write(Request(method, path)) is write
 
 
 def test_slow_carries_the_write_out_and_does_not_say_so_in_time(record: Record) -> None:

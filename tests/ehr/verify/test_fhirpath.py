@@ -292,6 +292,17 @@ def test_names_are_those_outside_of_texts_and_remarks() -> None:
         ("component[0].value > 1", {("", "component"), ("component[0]", "value")}),
         ("iif(status = 'x', `intent`, true)", {("", "status"), ("", "intent")}),
         ("'status'", set()),
+        ("a.b.c.d", {("", "a"), ("a", "b"), ("a.b", "c"), ("a.b.c", "d")}),
+        (
+            "a.b.where(c.d = 1).e",
+            {
+                ("", "a"),
+                ("a", "b"),
+                ("a.b.where(c.d = 1)", "c"),
+                ("a.b.where(c.d = 1).c", "d"),
+                ("a.b.where(c.d = 1)", "e"),
+            },
+        ),
     ],
 )
 def test_members_are_the_elements_an_expression_goes_to_and_from_where(
