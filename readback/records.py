@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from importlib import resources
-from importlib.abc import Traversable
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
