@@ -410,6 +410,56 @@ def test_an_answer_that_is_another_the_second_time_is_caught(record: Record, tas
     assert differences(record, task, wrap)[0] == "re-execution: POST /Observation was answered 201, and again 503"
 
 
+def test_an_answer_that_was_told_as_an_error_and_is_none_the_second_time_is_caught(record: Record, task: Task) -> None:
+    class TellsAnError(Lying):
+        @property
+        def requests(self) -> Sequence[Exchange]:
+            return [replace(one, status=503) if one.method == "POST" else one for one in self._fork.requests]
+
+    said = differences(record, task, once(TellsAnError))
+    assert said == ("re-execution: POST /Observation was answered 503, and again 201",)
+
+
+def test_a_read_that_succeeds_without_the_resource_is_caught(record: Record, task: Task) -> None:
+    class SaysNothing(Lying):
+        def handle(self, request: Request, *, by: str = "agent") -> Response:
+            return Response(204) if by == "check" else self._fork.handle(request, by=by)
+
+    assert "read: Patient/p1 is stored by the log, but a read is answered 204" in differences(record, task, SaysNothing)
+
+
+def test_a_change_log_with_another_before_is_caught(record: Record, task: Task) -> None:
+    class AltersTheBefore(Lying):
+        def changes(self) -> Sequence[Change]:
+            return [replace(c, before=b"{}") if c.verb == "update" else c for c in self._fork.changes()]
+
+    assert differences(record, task, once(AltersTheBefore)) == ("re-execution: Patient/p1 came out differently",)
+
+
+def test_everybodys_writes_are_executed_again_as_theirs(record: Record, task: Task) -> None:
+    seen: list[list[str]] = []
+
+    class Listens(Lying):
+        def __init__(self, fork: Fork) -> None:
+            super().__init__(fork)
+            seen.append([])
+            self._heard = seen[-1]
+
+        def handle(self, request: Request, *, by: str = "agent") -> Response:
+            if request.method == "PUT":
+                self._heard.append(by)
+            return self._fork.handle(request, by=by)
+
+    def act(world: ChartWorld) -> None:
+        body = json.dumps({"resourceType": "Patient", "id": "p2", "gender": "male"}).encode()
+        for by in ("agent", "other", "agent"):
+            request = Request("PUT", "/Patient/p2", {"Content-Type": "application/fhir+json"}, body)
+            assert world.fork.handle(request, by=by).status == 200
+
+    assert differences(record, task, Listens, act) == ()
+    assert seen == [["agent", "other", "agent"]] * 2
+
+
 def test_a_fault_that_every_fork_has_is_injected_again_and_is_no_difference(record: Record, task: Task) -> None:
     class LosesWrites(Lying):
         """Acknowledges creates, and stores nothing: an injected fault, the same on every fork."""
