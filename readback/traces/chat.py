@@ -33,7 +33,7 @@ from readback.traces.trace import RecordedTrace, TraceError
 FINISHING = ("finish", "final_answer", "submit", "submit_answer", "finish_task", "complete_task", "attempt_completion")
 """Tools that end a trace with the answer in their arguments."""
 
-MESSAGE_KEYS = ("messages", "conversation", "trajectory", "history", "transcript", "chat", "trace")
+MESSAGE_KEYS = ("messages", "conversation", "trajectory", "history", "transcript", "chat", "trace", "prompt")
 """Where an object holds the messages of a trace, the first that is there."""
 
 WRAPPERS = ("request", "body", "trace", "input", "data", "example", "sample", "record", "inputs")

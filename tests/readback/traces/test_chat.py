@@ -75,6 +75,7 @@ def test_calls_results_and_the_final_answer() -> None:
         lambda messages: {"messages": messages[:-1], "completion": messages[-1]},
         lambda messages: {"messages": messages[:-2], "completion": messages[-2:]},
         lambda messages: {"request": {"messages": messages[:-1]}, "response": messages[-1]["content"]},
+        lambda messages: {"prompt": messages[:-2], "completion": messages[-2:]},
         lambda messages: {"messages": messages, "completion": messages[-1]},
         lambda messages: {"messages": messages, "completion": messages[-2:]},
         lambda messages: {"messages": messages, "response": "stored as 17"},
