@@ -120,7 +120,7 @@ def _rows(path: Path) -> tuple[Price, ...]:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as problem:
-        raise PricesError(f"the prices in {str(path)!r} cannot be read: {problem.strerror}") from None
+        raise PricesError(f"the prices in {str(path)!r} cannot be read: {problem.strerror}; check the name") from None
     except UnicodeDecodeError:
         raise PricesError(f"the prices in {str(path)!r} are no UTF-8 text; save them as such") from None
     except tomllib.TOMLDecodeError as problem:

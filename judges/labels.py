@@ -129,7 +129,7 @@ def _text(path: Path) -> str:
             raise LabelsError([f"{str(path)!r} has more than {LARGEST_FILE // 1_000_000} MB; it is no sheet"])
         return path.read_text(encoding="utf-8-sig")
     except OSError as problem:
-        raise LabelsError([f"{str(path)!r} cannot be read: {problem.strerror}"]) from None
+        raise LabelsError([f"{str(path)!r} cannot be read: {problem.strerror}; check the name"]) from None
     except UnicodeDecodeError:
         raise LabelsError([f"{str(path)!r} is no UTF-8; save it as CSV UTF-8"]) from None
 

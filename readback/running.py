@@ -284,7 +284,9 @@ def _prompt(name: str, file: str) -> str:
     try:
         text = Path(file).read_text(encoding="utf-8")
     except OSError as problem:
-        raise SettingError(f"the prompt {file!r} of condition {name!r} cannot be read: {problem.strerror}") from None
+        raise SettingError(
+            f"the prompt {file!r} of condition {name!r} cannot be read: {problem.strerror}; check the name"
+        ) from None
     except ValueError:
         raise SettingError(f"the prompt {file!r} of condition {name!r} is no UTF-8 text; save it as such") from None
     if not text.strip():

@@ -104,7 +104,8 @@ def _take(run: Path, annotation: Annotation, path: Path, name: str, *, as_json: 
             note(f"readback: {path}: {sentence}" if sentence.startswith("row ") else f"readback: {sentence}")
         if len(problem.problems) > _PROBLEMS:
             note(f"readback: and {len(problem.problems) - _PROBLEMS} more rows are wrong")
-        note("readback: nothing was taken; mend the file and read it again")
+        if any(sentence.startswith("row ") for sentence in problem.problems):
+            note("readback: nothing was taken; mend the file and read it again")
         return USAGE
     _say_taken(run, taken, as_json=as_json)
     return DONE

@@ -116,7 +116,7 @@ def test_a_file_that_is_not_there_and_a_place_that_cannot_be_written_are_named(h
     a_run(here / "a")
     ended = readback("annotate", "a", "--labels", "none.csv")
     assert ended.code == 2
-    assert "'none.csv' cannot be read: No such file or directory" in ended.err
+    assert ended.err == "readback: 'none.csv' cannot be read: No such file or directory; check the name\n"
     (here / "file").write_text("")
     ended = readback("annotate", "a", "--sample", "2", "--out", "file/sheet")
     assert ended.code == 2
