@@ -420,6 +420,22 @@ def test_an_answer_that_was_told_as_an_error_and_is_none_the_second_time_is_caug
     assert said == ("re-execution: POST /Observation was answered 503, and again 201",)
 
 
+def test_a_read_with_other_digits_is_caught(record: Record, task: Task) -> None:
+    class Rounds(Lying):
+        def handle(self, request: Request, *, by: str = "agent") -> Response:
+            response = self._fork.handle(request, by=by)
+            return replace(response, body=response.body.replace(b"1.50", b"1.5")) if by == "check" else response
+
+    def act(world: ChartWorld) -> None:
+        extension = b'[{"url": "http://x.example", "valueDecimal": 1.50}]'
+        body = b'{"resourceType": "Basic", "code": {"text": "x"}, "extension": ' + extension + b"}"
+        sent = Request("POST", "/Basic", {"Content-Type": "application/fhir+json"}, body)
+        assert world.fork.handle(sent).status == 201
+
+    assert differences(record, task, Lying, act) == ()
+    assert differences(record, task, Rounds, act) == ("read: Basic/1000 reads otherwise than the log says",)
+
+
 def test_a_read_that_succeeds_without_the_resource_is_caught(record: Record, task: Task) -> None:
     class SaysNothing(Lying):
         def handle(self, request: Request, *, by: str = "agent") -> Response:

@@ -74,6 +74,25 @@ def test_what_was_sent_wrong_is_found_as_everywhere_else() -> None:
     assert _lost(STOP, lambda chart: chart.put(changed(WARFARIN, status="completed"))).labels == ("WRONG_STATUS",)
 
 
+@pytest.mark.parametrize(
+    ("expected", "act", "found"),
+    [
+        (ORDER, _create(order()), ()),
+        (ORDER, _create(order(authoredOn="2026-01-14")), ("WRONG_TIME",)),
+        (STOP, _stop, ()),
+        (STOP, lambda chart: chart.put(changed(WARFARIN, status="completed")), ("WRONG_STATUS",)),
+    ],
+)
+def test_where_the_answer_does_not_show_what_was_lost_it_is_what_was_sent(
+    expected: Expected, act: Any, found: tuple[str, ...]
+) -> None:
+    def in_silence(chart: Chart) -> None:
+        act(chart)
+        chart.requests[-1] = chart.requests[-1].model_copy(update={"response": None})
+
+    assert _lost(expected, in_silence).labels == found
+
+
 def test_the_same_create_sent_again_counts_once_and_of_updates_the_last() -> None:
     assert _lost(ORDER, _create(order()), _create(order())).labels == ()
     assert _lost(ORDER, _create(order()), _create(order(note=[{"text": "x"}]))).labels == ("DUPLICATE",)
@@ -115,5 +134,7 @@ def test_another_writers_and_refused_writes_are_not_counted() -> None:
     assert _lost(ORDER, by_another).labels == ("MISSING_WRITE",)
     assert _lost(ORDER, refused).labels == ("MISSING_WRITE", "REJECTED_WRITE")
     assert _lost(ORDER, matched).labels == ("MISSING_WRITE",)
+    for wanted in (ORDER, Expected(deletes=("MedicationRequest/mr0",))):
+        assert _lost(wanted, lambda chart: chart.put(WARFARIN)).labels == ("MISSING_WRITE",), "it changes nothing"
     assert _lost(ORDER, _create(potassium())).labels == ("MISSING_WRITE",)
     assert _lost(STOP, lambda chart: chart.put(changed(ADA, gender="female"))).labels == ("MISSING_WRITE",)
