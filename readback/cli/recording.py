@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.counted import counted
 from readback.cli.ending import Mistake
 from readback.cli.numbers import whole
 from readback.cli.options import Json
@@ -105,7 +106,11 @@ def import_(
         _describe(record, path, as_json)
     if loaded.unresolved:
         several = ", ".join(in_line(reference) for reference, _ in loaded.unresolved.most_common(3))
-        warn(f"{len(loaded.unresolved):,} references name nothing that was loaded, such as {several}")
+        broken = counted(len(loaded.unresolved), "reference names", "references name")
+        warn(
+            f"{broken} nothing that was loaded, such as {several}; a server like HAPI refuses every update of what"
+            " holds one, so import what they name, too"
+        )
     _suggest(path)
 
 

@@ -174,7 +174,7 @@ def test_a_reference_that_leads_nowhere_is_told(here: Path) -> None:
     )
     ended = imported("one.json")
     assert ended.code == 0
-    assert "warning: 1 references name nothing that was loaded, such as Patient/x" in ended.err
+    assert "warning: 1 reference names nothing that was loaded, such as Patient/x; a server like HAPI" in ended.err
 
 
 def test_what_is_exported_is_imported_to_the_same_record(here: Path, small_record: Path) -> None:
