@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from harness.plain import clean
 from readback.traces.chat import is_message, read_chat
 from readback.traces.own import is_own, read_own
 from readback.traces.trace import RecordedTrace, TraceError
@@ -163,24 +164,28 @@ def _problem(file: Path, line: int | None, what: str) -> Problem:
 
 
 def _parsed(data: bytes) -> Any:
-    """The JSON value. What Python wrote counts as JSON too: NaN, halves of surrogate pairs, a byte order mark."""
+    """The JSON value. What Python wrote counts as JSON too: NaN, a byte order mark, halves of surrogate pairs.
+
+    The halves become the replacement character: nothing that holds one can be written again.
+    """
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
         try:
-            return _bounded_depth(json.loads(data.decode("utf-8", "replace")))
+            return _cleaned(json.loads(data.decode("utf-8", "replace")))
         except (ValueError, RecursionError):
             raise TraceError(f"is no JSON ({_lower(str(error))})") from None
 
 
-def _bounded_depth(value: Any, depth: int = _DEEPEST) -> Any:
+def _cleaned(value: Any, depth: int = _DEEPEST) -> Any:
     if depth == 0:
         raise ValueError("nested too deeply")
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for item in inner:
-        _bounded_depth(item, depth - 1)
-    return value
+    if isinstance(value, dict):
+        return {clean(key): _cleaned(item, depth - 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(item, depth - 1) for item in value]
+    return clean(value) if isinstance(value, str) else value
 
 
 def _is_json(data: bytes) -> bool:

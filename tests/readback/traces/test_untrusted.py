@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from grounding import PAPER
@@ -44,6 +44,11 @@ MESSAGES = st.lists(
 )
 
 
+def _written(value: Any, word: str) -> bytes:
+    """As Python writes it, halves of surrogate pairs in place of a word."""
+    return json.dumps(value).replace(word, "\\ud800").encode()
+
+
 @settings(deadline=None)
 @given(VALUES | MESSAGES | st.builds(lambda messages: {"messages": messages}, MESSAGES))
 def test_any_value_is_a_trace_or_is_named(value: Any) -> None:
@@ -54,7 +59,9 @@ def test_any_value_is_a_trace_or_is_named(value: Any) -> None:
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.binary(max_size=200) | st.builds(lambda value: json.dumps(value).encode(), VALUES | MESSAGES))
+@given(st.binary(max_size=200) | st.builds(_written, VALUES | MESSAGES, st.sampled_from(("read_file", *"abcrst"))))
+@example(b'{"messages": ["\\ud800"]}')
+@example(b'[{"role": "assistant", "tool_calls": "\\ud800"}]')
 @pytest.mark.parametrize("name", ["x.json", "x.jsonl"])
 def test_any_file_gives_traces_and_problems(tmp_path: Path, name: str, data: bytes) -> None:
     (tmp_path / name).write_bytes(data)
