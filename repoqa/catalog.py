@@ -19,7 +19,7 @@ from repoqa.counterfactual.names import names_of
 from repoqa.layout import role_of
 from repoqa.symbols import Index, Symbol
 
-VERSION = 2
+VERSION = 3
 
 
 class Entry(Value):

@@ -261,6 +261,13 @@ class _Reader:
             names = {alias.asname or alias.name for alias in statement.names}
             (self.imported if own else self.bound).update(names - {"*"})
             return
+        elif isinstance(statement, ast.Import):
+            self.bound.update(
+                alias.asname or top
+                for alias in statement.names
+                if (top := alias.name.partition(".")[0]) not in self._tops
+            )
+            return
         else:
             return
         names = {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
