@@ -121,7 +121,8 @@ def load_program(name: str, *, seconds: float = SECONDS) -> ProgramAgent:
     except ModuleNotFoundError as missing:
         raise ProgramError(f"{name!r}: {_missing(module_name, missing.name or module_name, here)}") from None
     except (Exception, SystemExit) as exception:  # a script without a guard may end the interpreter
-        raise ProgramError(f"{name!r}: importing {module_name!r} failed: {exception!r}") from exception
+        said = " ".join(f"{type(exception).__name__}: {exception}".split())
+        raise ProgramError(f"{name!r}: importing {module_name!r} failed: {said}") from exception
     for part in path.split("."):
         if not hasattr(found, part):
             raise ProgramError(f"{name!r}: {module_name!r} has no {path!r}; it has {_public(found)}")

@@ -256,6 +256,7 @@ def test_a_program_is_loaded_by_name_from_where_the_command_was_started(here: Pa
         ("python:own_agents:agnet", "'own_agents' has no 'agnet'; it has LATER, Later, agent, later"),
         ("python:own_agents:NUMBER", "'NUMBER' is 5, which cannot be called"),
         ("python:own_broken:agent", r"importing 'own_broken' failed: ZeroDivisionError"),
+        ("python:own_unclosed:agent", r"failed: SyntaxError: '\(' was never closed \(own_unclosed\.py, line 1\)$"),
         ("python:own_ending:agent", r"importing 'own_ending' failed: SystemExit"),
         ("python:own_agents:later", "'later' is async; name a function that runs it"),
         ("python:own_agents:LATER", "'LATER' is async; name a function that runs it"),
@@ -273,6 +274,7 @@ def test_a_program_that_cannot_be_had_is_one_sentence(here: Path, name: str, sen
         "LATER = Later()\n"
     )
     (here / "own_broken.py").write_text("1 / 0\n")
+    (here / "own_unclosed.py").write_text("x = (\n")
     (here / "own_needing.py").write_text("import own_missing\n")
     (here / "own_ending.py").write_text("raise SystemExit(3)\n")
     with pytest.raises(ProgramError, match=sentence) as error:
