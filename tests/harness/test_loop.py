@@ -112,6 +112,14 @@ def test_which_limit_comes_first() -> None:
     assert ending(Limits()) is None
 
 
+def test_limits_that_decide_a_score_make_another_agent_and_the_others_do_not() -> None:
+    def digest_of(**limits: Any) -> str:
+        return ModelAgent(ScriptedModel([]), limits=Limits(**limits)).digest
+
+    assert len({digest_of(), digest_of(turns=39), digest_of(tokens=10), digest_of(tokens=11)}) == 4
+    assert digest_of() == digest_of(seconds=1.0) == digest_of(cost_usd=1.0)
+
+
 def test_an_unknown_price_makes_the_whole_cost_unknown() -> None:
     priced, unpriced = (Reply(calls=FINISHED.calls[:0], usage=Usage(calls=1, cost_usd=cost)) for cost in (1.0, None))
     assert play(priced, priced).usage.cost_usd == 2.0

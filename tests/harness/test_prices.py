@@ -68,9 +68,26 @@ def test_the_users_rows_come_first_and_an_exact_name_before_a_longer_star(tmp_pa
     assert prices.find("anthropic:claude-opus-5") is not None
 
 
+def test_an_exact_name_comes_before_a_star_behind_the_same_name(tmp_path: Path) -> None:
+    for rows in ([("openai:m-1*", 7), ("openai:m-1", 5)], [("openai:m-1", 5), ("openai:m-1*", 7)]):
+        prices = table(tmp_path, *rows)
+        found = [prices.find(name) for name in ("openai:m-1", "openai:m-1-mini")]
+        assert [price.input if price else None for price in found] == [5, 7]
+
+
+def test_the_price_of_one_server_is_not_that_of_another(tmp_path: Path) -> None:
+    here = 'base_url = "http://127.0.0.1:1"\n'
+    (tmp_path / "prices.toml").write_text("[[price]]\n" + ROW.format("openai:m", 1) + here)
+    prices = read_prices(tmp_path / "prices.toml", environment={})
+    assert prices.find("openai:m", "http://127.0.0.1:1") is not None
+    assert prices.find("openai:m") is prices.find("openai:m", "http://127.0.0.1:2") is None
+
+
 def test_the_file_may_be_named_by_the_environment(tmp_path: Path) -> None:
     table(tmp_path, ("openai:m", 1))
     assert read_prices(environment={"READBACK_PRICES": str(tmp_path / "prices.toml")}).find("openai:m") is not None
+    nowhere = {"READBACK_PRICES": str(tmp_path / "nowhere.toml")}
+    assert read_prices(tmp_path / "prices.toml", environment=nowhere).find("openai:m") is not None
 
 
 @pytest.mark.parametrize(
@@ -84,6 +101,10 @@ def test_the_file_may_be_named_by_the_environment(tmp_path: Path) -> None:
         ("[[price]]\n" + ROW.format("m", 1) + "curency = 1", "price 1 in .* is wrong: curency: Extra inputs"),
         (
             "[[price]]\n" + ROW.format("m", 1) + "above = [{tokens=5,input=1,output=1},{tokens=4,input=1,output=1}]",
+            "the tiers of 'm' must rise",
+        ),
+        (
+            "[[price]]\n" + ROW.format("m", 1) + "above = [{tokens=5,input=1,output=1},{tokens=5,input=2,output=1}]",
             "the tiers of 'm' must rise",
         ),
     ],
