@@ -332,6 +332,10 @@ def test_a_judge_that_fails_costs_no_episode_and_is_asked_again(tmp_path: Path) 
     report = resume(tmp_path / "run", TallySuite(3), ["oracle"])
     assert (report.played, report.judged_again) == (0, 1)
     assert len(RunFolder.open(tmp_path / "run").judged()) == 3
+    # Who is to be played again is not judged before.
+    run(tmp_path / "other", make_plan(Unjust(3), [Fixed("m", "provider_error")]))
+    report = resume(tmp_path / "other", TallySuite(3), [Fixed("m", "finished")])
+    assert (report.played, report.judged_again) == (3, 0)
 
 
 def test_what_no_file_can_hold_is_an_episode_without_it(tmp_path: Path) -> None:
@@ -390,7 +394,7 @@ def test_a_refused_key_ends_the_agent_and_not_the_run(tmp_path: Path) -> None:
     refused = Fixed("m", "finished", "auth")
     report = run(tmp_path / "run", make_plan(TallySuite(5), [refused, "idle"]))
     assert refused.played == 2
-    assert (report.played, report.left) == (7, 3)
+    assert (report.played, report.left, report.unscored) == (7, 3, 1), "what was not played is not unscored"
     assert report.problems == ["m: no luck; 3 more of its episodes were not played"]
     report = resume(tmp_path / "run", TallySuite(5), [Fixed("m", "finished"), "idle"])
     assert (report.played, report.left, report.unscored) == (4, 0, 0)
@@ -409,7 +413,7 @@ def test_beyond_the_budget_nothing_that_costs_is_started(tmp_path: Path) -> None
     agent = Fixed("m", "finished", budget=budget)
     report = run(tmp_path / "run", make_plan(TallySuite(5), [agent, "idle"]), budget=budget)
     assert agent.played == 3
-    assert (report.played, report.left) == (8, 2)
+    assert (report.played, report.left, report.unscored, report.is_complete) == (8, 2, 0, False)
     assert report.problems == ["the budget of 3.0 USD is used up; 2 episodes were not played"]
     report = resume(tmp_path / "run", TallySuite(5), [Fixed("m", "finished"), "idle"])
     assert (report.played, report.left) == (2, 0)
