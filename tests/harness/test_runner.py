@@ -428,6 +428,21 @@ def test_scoring_needs_only_the_folder(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "verdicts.jsonl").read_bytes() == before
 
 
+def test_scoring_counts_whom_a_judge_failed_on_apart(tmp_path: Path) -> None:
+    run(tmp_path / "run", make_plan(TallySuite(4), ["oracle"]))
+
+    def fails_on_one(task: Any, episode: Episode) -> list[Verdict]:
+        if task.id.endswith("2"):
+            raise ZeroDivisionError("no reason")
+        return judge(task, episode)
+
+    told: list[int] = []
+    with RunFolder.append(tmp_path / "run") as folder:
+        report = score(folder, fails_on_one, progress=told.append)
+    assert (report.planned, report.judged_again, report.unjudged, len(report.problems)) == (4, 3, 1, 1)
+    assert told == [4]
+
+
 def test_scoring_with_another_configuration_stands_beside(tmp_path: Path) -> None:
     run(tmp_path / "run", make_plan(TallySuite(4), ["oracle"]))
 
