@@ -419,6 +419,16 @@ def test_beyond_the_budget_nothing_that_costs_is_started(tmp_path: Path) -> None
     assert (report.played, report.left) == (2, 0)
 
 
+def test_a_program_of_the_users_own_spends_nothing_of_the_budget_and_is_not_held_to_it(tmp_path: Path) -> None:
+    class Program(Fixed):
+        kind: AgentKind = "program"
+
+    budget = Budget(1.0)
+    program, model = Program("p", "finished"), Fixed("m", "finished", budget=budget)
+    report = run(tmp_path / "run", make_plan(TallySuite(4), [program, model]), budget=budget)
+    assert (program.played, model.played, report.left) == (4, 1, 3)
+
+
 def test_scoring_needs_only_the_folder(tmp_path: Path) -> None:
     run(tmp_path / "run", make_plan(TallySuite(4), AGENTS))
     before = (tmp_path / "run" / "verdicts.jsonl").read_bytes()
