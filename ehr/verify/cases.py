@@ -141,6 +141,8 @@ def _case(line: str, where: str, warn: Callable[[str], None]) -> Case:
         raise CaseError(f"{where}: longer than {_LONGEST_LINE} characters")
     try:
         value = parse(line)
+        if "\\ud" in line.lower():  # halves of surrogate pairs become `?`, as on the server
+            value = parse(compact(value))
     except (ValueError, RecursionError) as error:
         raise CaseError(f"{where} is not JSON: {error}; write one case, a JSON object, a line") from None
     for key in set(map(str, value)) - set(Case.model_fields) if isinstance(value, dict) else ():

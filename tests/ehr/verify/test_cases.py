@@ -189,6 +189,17 @@ def test_a_text_with_a_price_or_a_broken_letter_is_sent_as_it_is() -> None:
     assert len(played.verdicts) == 2
 
 
+def test_half_a_surrogate_pair_in_a_file_is_what_a_java_server_makes_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    body = order(note=[{"text": "a\ud800b"}])
+    path.write_text(
+        json.dumps({**GOOD, "id": "half \ud800", "patient": "\udfff", "requests": [{**POST, "body": body}]})
+    )
+    (case,) = read(path)
+    assert (case.id, case.patient, case.requests[0].body["note"]) == ("half ?", "?", [{"text": "a?b"}])
+    assert len(play(case).verdicts) == 2
+
+
 def test_a_line_without_end_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "cases.jsonl"
     path.write_text(" " * 20_000_001 + "\n" + "x" * 20_000_001, encoding="utf-8")
