@@ -93,6 +93,23 @@ def test_time_is_looked_at_before_each_model_call() -> None:
     assert (played.ending, len(played.calls)) == ("wall_time", 3)
 
 
+def test_each_model_call_has_the_time_that_is_left() -> None:
+    class Listening:
+        name, settings, price = "listening:m", {"model": "m"}, None
+
+        def __init__(self) -> None:
+            self.seconds: list[float] = []
+
+        def reply(self, *said: object, seconds: float, **more: object) -> Reply:
+            self.seconds.append(seconds)
+            return calls(("add", {"number": 1}))
+
+    model, at = Listening(), iter([100.0, 100.0, 104.0, 109.5, 110.0])
+    agent = ModelAgent(model, limits=Limits(seconds=10), monotonic=lambda: next(at))  # type: ignore[arg-type]
+    assert agent.play(BRIEFING, TOOLS, repeat=0).ending == "wall_time"
+    assert model.seconds == [10.0, 6.0, 0.5]
+
+
 def test_which_limit_comes_first() -> None:
     used = Usage(input=90, output=10, calls=5, cost_usd=1.0)
     limits = Limits(turns=6, tokens=101, cost_usd=1.1, seconds=10)

@@ -237,6 +237,15 @@ def test_a_plan_of_nothing_is_refused(options: dict[str, Any], sentence: str) ->
         make_plan(TallySuite(1), **{"agents": ["idle"], **options})
 
 
+def test_the_order_is_repeats_tasks_variants_conditions_agents() -> None:
+    """So what a budget leaves is every task once before any of them twice."""
+    plan = make_plan(
+        TallySuite(2), ["idle", "oracle"], conditions={"a": "A.", "b": "B."}, variants=[{"v": 1}, {"v": 2}], repeats=2
+    )
+    played = [(one.repeat, one.task.id, one.variant["v"], one.condition, one.agent_name) for one in plan.episodes]
+    assert played == sorted(played) and len(set(played)) == 32
+
+
 def test_an_episode_is_named_by_its_content() -> None:
     def ids(suite: TallySuite | None = None, agents: Sequence[Any] = ("idle",), **options: Any) -> set[str]:
         return {planned.id for planned in make_plan(suite or TallySuite(3), agents, **options).episodes}
