@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -27,7 +27,7 @@ from harness.protocol import FormatError, ToolCalling
 from harness.runfolder import RunFolder
 from harness.runner import execute
 from harness.tool import Tool, ToolResult
-from harness.trace import Call, Ending, Text, Usage
+from harness.trace import SCORED_ENDINGS, UNSCORED_ENDINGS, Call, Ending, Episode, SelfCheck, Text, Usage
 from tests.harness.provider import Fail, Provider, Say, plain_client
 from tests.harness.tally import TallySuite
 
@@ -108,6 +108,23 @@ def test_each_model_call_has_the_time_that_is_left() -> None:
     agent = ModelAgent(model, limits=Limits(seconds=10), monotonic=lambda: next(at))  # type: ignore[arg-type]
     assert agent.play(BRIEFING, TOOLS, repeat=0).ending == "wall_time"
     assert model.seconds == [10.0, 6.0, 0.5]
+
+
+def test_an_episode_is_scored_unless_it_ended_by_somebody_elses_fault() -> None:
+    def episode(ending: Ending, check: SelfCheck | None = None) -> Episode:
+        return Episode(
+            id="e", task="t", task_digest="d", agent="a", condition="default", variant={}, ending=ending,
+            self_check=check,
+        )  # fmt: skip
+
+    unscored = {"provider_error", "auth", "budget", "wall_time", "harness_error"}
+    assert unscored == set(UNSCORED_ENDINGS) == set(get_args(Ending)) - set(SCORED_ENDINGS)
+    assert len(SCORED_ENDINGS) == 8
+    for ending in get_args(Ending):
+        assert episode(ending).scored is episode(ending).sound is (ending not in unscored), ending
+        assert episode(ending, SelfCheck(agrees=True)).sound is (ending not in unscored), ending
+        assert not episode(ending, SelfCheck(agrees=False)).sound
+        assert not episode(ending, SelfCheck(agrees=True, foreign=("Patient/p1",))).sound
 
 
 def test_which_limit_comes_first() -> None:
