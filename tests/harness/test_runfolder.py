@@ -59,6 +59,25 @@ def test_what_is_stored_is_read_back_to_the_same_thing(folder: RunFolder) -> Non
     assert list(read.episodes_of(set())) == []
 
 
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"outcome": "unscored"}, "an unscored verdict must give its reason"),
+        ({"outcome": "unscored", "reason": ""}, "an unscored verdict must give its reason"),
+        ({"outcome": "fail", "label": "A"}, r"label 'A' is not the first of labels \(\)"),
+        ({"outcome": "fail", "labels": ("A",)}, r"label None is not the first of labels \('A',\)"),
+        ({"outcome": "fail", "label": "B", "labels": ("A", "B")}, r"label 'B' is not the first of labels \('A', 'B'\)"),
+    ],
+)
+def test_a_verdict_that_does_not_hang_together_is_refused(fields: dict[str, Any], sentence: str) -> None:
+    plain = {"episode": "e", "lens": "state", "config": "c"}
+    with pytest.raises(ValueError, match=sentence):
+        Verdict(**plain, **fields)
+    assert Verdict(**plain, outcome="fail", label="A", labels=("A", "B")).label == "A"  # type: ignore[arg-type]
+    for outcome in ("pass", "fail", "vacuous"):
+        assert Verdict(**plain, outcome=outcome).reason is None  # type: ignore[arg-type]
+
+
 def test_the_last_line_of_a_key_wins(folder: RunFolder) -> None:
     folder.store([(episode("e1", ending="provider_error"), [verdict("e1", outcome="unscored")]), (episode("e2"), [])])
     folder.store([(episode("e1"), [verdict("e1")])])
