@@ -125,7 +125,8 @@ def draw_suite(
     `templates` are names of the `library` (without one, the suite's own; without names, all), `per_template` how many
     tasks each gives, `limit` how many at most are kept: spread over the templates, twins together where the number
     allows. `progress` hears of each template and how many are done. The same record, seed and numbers give the same
-    tasks. Raises `KeyError` for an unknown template, `ValueError` for numbers below 1.
+    tasks. Raises `KeyError` for an unknown template, `ValueError` for numbers below 1, `RecordError` for a record that
+    holds what no server would take and no template can read.
     """
     known = all_templates() if library is None else library
     names = list(known) if templates is None else list(templates)
@@ -153,14 +154,18 @@ class _Pool:
         self.template = template
         self.units: list[Unit] = []
         self.reason: str | None = None
+        self._ward = ward
         self._more = _units(template, ward, seed, number)
 
     def fill(self, number: int) -> None:
-        """Draw until there are so many units, if there are."""
+        """Draw until there are so many units, if there are. Raises `RecordError` where the record is no valid R4."""
         try:
             self.units += islice(self._more, max(0, number - len(self.units)))
         except CannotDrawError as reason:
             self.reason = str(reason)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
+            self._ward.blame(fault)
+            raise
 
     @property
     def sort(self) -> str:

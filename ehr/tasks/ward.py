@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 import orjson
@@ -151,6 +152,18 @@ class Ward:
             self._shapes[type] = IdShape.of(ids)
         return self._shapes[type]
 
+    def blame(self, fault: Exception) -> None:
+        """Raise `RecordError` where the record holds what no server keeps so, such as a name that is a number."""
+        from ehr.sandbox import RecordError
+
+        for body in chain(self._record.iterate("Patient"), self._record.iterate()):
+            if wrong := _unlike_r4(body):
+                found = orjson.loads(body)
+                raise RecordError(
+                    f"{found['resourceType']}/{found['id']} of the record is no valid resource of R4 ({wrong}), and no"
+                    f" tasks can be drawn ({fault!r}); mend it, and import it again"
+                ) from None
+
     def is_taken(self, type: str, id: str) -> bool:
         """Whether the record has this resource."""
         return self._record.body(type, id) is not None
@@ -171,6 +184,18 @@ class Ward:
             self._kept[key] = make()
         found: Found = self._kept[key]
         return found
+
+
+def _unlike_r4(body: bytes) -> str | None:
+    """Why a server would refuse a resource, or store it otherwise; None where it would not."""
+    from ehr.sandbox.intake.body import mend
+    from ehr.sandbox.intake.syntax import json_object
+    from ehr.sandbox.outcome import RefusedError
+
+    try:
+        return None if mend(json_object(body), None, strict=True) == json_object(body) else "an element is misshapen"
+    except RefusedError as refusal:
+        return refusal.diagnostics.rpartition("Error was: ")[2]
 
 
 def _is_dead(patient: Resource) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from ehr.sandbox import Record
+from ehr.sandbox import Record, RecordError
 from ehr.tasks import synthetic
 from ehr.tasks.suite import EhrSuite, draw_suite
 from ehr.tasks.template import CannotDrawError, Case, Drawing
@@ -108,6 +109,27 @@ def test_a_record_of_three_patients_and_nothing_else_is_enough_for_most() -> Non
         drawn = draw_suite(small, per_template=2)
         assert set(drawn.undrawn) <= {"change-telephone"}
         assert len({task.template for task in drawn.tasks}) >= 26
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"name": [5]}, {"name": [{"family": "Ito", "given": 5}]}, {"identifier": 5}, {"birthDate": False}]
+)
+def test_a_record_that_no_server_would_keep_so_is_blamed_and_not_the_program(wrong: dict[str, Any]) -> None:
+    odd = {**PEOPLE[0], "id": "odd", **wrong}
+    with (
+        Record.build([*PEOPLE, odd], clock=CLOCK, synthetic=True) as built,
+        pytest.raises(RecordError, match=r"^Patient/odd of the record is no valid resource of R4 \(.*mend it"),
+    ):
+        draw_suite(built, templates=["patient-age"])
+
+
+def test_a_fault_in_a_template_is_no_fault_of_the_record(record: Record) -> None:
+    def draw(drawing: Drawing) -> tuple[Case, ...]:
+        raise TypeError("ours")
+
+    faulty = {"patient-age": replace(all_templates()["patient-age"], draw=draw)}
+    with pytest.raises(TypeError, match="ours"):
+        draw_suite(record, library=faulty)
 
 
 def test_it_is_a_suite(suite: EhrSuite) -> None:
