@@ -53,6 +53,8 @@ def test_pairs_that_cannot_be_scored_are_in_no_share() -> None:
     items = [answered("a", "one.py", ONE), answered("b", "one.py", cut), answered("c", REFUSAL, TWO)]
     # a: unscored against b, fails against c; b: passes against a, fails against c
     assert null(*items) == Null((0.0 + 0.5) / 2, 2, 3)
+    items = [answered("a", "one.py", ONE), answered("b", REFUSAL, cut), answered("c", REFUSAL, ONE)]
+    assert null(*items) == Null(1.0, 1, 1), "the one trace that scores it supports it"
 
 
 def test_a_sample_is_drawn_by_the_seed_and_the_answers_id_alone() -> None:
