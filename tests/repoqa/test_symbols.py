@@ -58,6 +58,8 @@ def test_whatever_else_binds_the_name_anywhere_makes_it_ambiguous(other: str, wh
         "def f(kettle_of): ...",
         "def f():\n    kettle_of = 3",
         "'kettle_of'",
+        "class X:\n    kettle_of = 3",
+        "class X:\n    from elsewhere import kettle_of",
         "x.kettle_of = 3",
     ],
 )
@@ -84,6 +86,46 @@ def test_overloads_and_property_setters_are_one_definition() -> None:
     assert (pour.overloads, pour.line) == (2, 5)
     assert [symbol.qualname for symbol in index.symbols] == ["pour", "Cup", "Cup.full"]
     assert {symbol.name for symbol in index.once} == {"pour", "Cup"}
+
+
+def test_what_is_registered_for_a_function_is_no_other_definition_of_it_and_a_class_twice_is() -> None:
+    text = "@singledispatch\ndef pour(a): ...\n@pour.register\ndef pour(a: int): ...\n"
+    assert once({"p.py": text}) == {"pour"}
+    twice = "@overload\nclass Cup: ...\n@pour.register\nclass Cup: ...\n"
+    assert once({"p.py": text + twice}) == {"pour"}
+
+
+def test_what_stands_inside_of_a_class_or_a_function_is_not_asked_about() -> None:
+    text = (
+        "class Cup:\n    class Handle:\n        class Rim: ...\n    def fill_it(self):\n        class Drop: ...\n"
+        "def boil_it():\n    class Steam:\n        def rise_up(self): ...\n    def whistle_it(): ...\n"
+    )
+    index = index_of({"p.py": text})
+    assert {symbol.qualname: symbol.kind for symbol in index.symbols} == {
+        "Cup": "class", "Cup.Handle": "class", "Cup.Handle.Rim": "class", "Cup.fill_it": "method",
+        "Cup.fill_it.Drop": "class", "boil_it": "function", "boil_it.Steam": "class",
+        "boil_it.Steam.rise_up": "function", "boil_it.whistle_it": "function",
+    }  # fmt: skip
+    assert {symbol.name for symbol in index.public} == {"Cup", "fill_it", "boil_it"}
+    assert {symbol.name for symbol in index.once} == {"Cup", "boil_it"}
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "if x:\n    {}\nelse:\n    {}",
+        "try:\n    {}\nfinally:\n    {}",
+        "try:\n    pass\nexcept E:\n    {}\nelse:\n    {}",
+        "with x:\n    {}\n{}",
+        "for x in y:\n    {}\nelse:\n    {}",
+        "while x:\n    {}\n{}",
+        "match x:\n    case 1:\n        {}\n    case _:\n        {}",
+    ],
+)
+def test_a_definition_counts_in_whichever_branch_it_stands(around: str) -> None:
+    assert once({"p.py": around.format("def pour(): ...", "pass")}) == {"pour"}
+    assert once({"p.py": around.format("pass", "def pour(): ...")}) == {"pour"}
+    assert once({"p.py": around.format("def pour(): ...", "def pour(): ...")}) == set()
 
 
 def test_branches_that_both_define_a_name_are_two_definitions() -> None:
