@@ -11,6 +11,7 @@ import contextlib
 import os
 import sqlite3
 import threading
+import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -92,6 +93,8 @@ class Cache:
             raise CacheError(f"there is no cache at {str(self.path)!r} to answer from; make one in the mode 'use'")
         self._lock = threading.Lock()
         self._connection = None if mode == "off" else _open_to_read(self.path) if mode == "only" else _open(self.path)
+        if self._connection is not None:  # whoever forgets to close it leaves no open file behind
+            weakref.finalize(self, self._connection.close)
 
     def __enter__(self) -> Self:
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import sqlite3
@@ -71,6 +72,16 @@ def test_a_reply_is_kept_and_found_again(cache: Cache) -> None:
 def test_everything_that_a_reply_depends_on_is_in_the_key(cache: Cache, other: dict[str, Any]) -> None:
     cache.put(question(), {"a": 1})
     assert cache.get(question(**other)) is None
+
+
+def test_a_cache_that_nobody_closes_is_closed_all_the_same(tmp_path: Path) -> None:
+    """Python 3.13 warns of a database that was left open, and a warning is an error here."""
+    forgotten = Cache(tmp_path / "replies.sqlite")
+    forgotten.put(question(), {"a": 1})
+    del forgotten
+    gc.collect()
+    with Cache(tmp_path / "replies.sqlite") as cache:
+        assert cache.get(question()) == {"a": 1}
 
 
 def test_a_key_is_the_digest_of_all_of_it() -> None:
