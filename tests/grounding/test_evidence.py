@@ -7,7 +7,7 @@ import json
 import pytest
 
 from grounding import MENTION, PAPER
-from grounding.loss import NO_STATUS, of_call
+from grounding.loss import NO_STATUS, NO_STEPS, NO_TIMES, of_call
 from tests.grounding.build import ADAPTERS, call, entity, judged, read
 
 PATH = "It is in src/requests/adapters.py"
@@ -134,7 +134,8 @@ def test_places_count_in_characters_of_what_was_shown() -> None:
 
 def test_lost_evidence_is_in_doubt_and_harmless_losses_are_not() -> None:
     assert judged(NAME, read("a.py", "x = 1"), loss=["results of server-side tools"]).outcome == "unscored"
-    assert judged(NAME, read("a.py", "x = 1"), loss=[NO_STATUS, of_call(3, "no times")]).outcome == "fail"
+    for harmless in (NO_STATUS, NO_TIMES, NO_STEPS, of_call(3, "no times")):
+        assert judged(NAME, read("a.py", "x = 1"), loss=[harmless]).outcome == "fail", harmless
 
 
 def test_results_as_json_text_are_read() -> None:
