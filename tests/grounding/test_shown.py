@@ -88,6 +88,11 @@ def test_a_result_in_no_known_form_is_unknown(result: Any) -> None:
 def test_a_json_file_that_a_tool_gives_as_plain_text_is_its_own_text() -> None:
     text = json.dumps({"name": "x", "source": "y", "error": {"code": 1}})
     assert shown(text, {"path": "package.json"}) == [(("package.json",), text)]
+    for content in ({"error": "x", "name": "y"}, {"error": {"code": 1}}, {"text": "x"}):
+        text = json.dumps(content)
+        assert shown(text, {"path": "a.JSON"}) == [(("a.JSON",), text)]
+    assert shown(json.dumps({"error": "no such file"}), {"path": "a.json"}) == []
+    assert shown(json.dumps({"content": "{}"}), {"path": "a.json"}) == [(("a.json",), "{}")]
 
 
 def test_a_result_that_the_harness_cut_is_read_as_far_as_it_goes() -> None:

@@ -168,6 +168,8 @@ def test_the_analyte_lets_amount_stand_for_mass() -> None:
         ("meq", "120 mEq"),
         ("meq/L", "120 mEq/L"),
         ("kg", "120 kilograms"),
+        ("Cel", "120  Degrees\n C"),
+        ("mL/min/{1.73_m2}", "120 mL/min/1.73  m2"),
     ],
 )
 def test_common_spellings_are_read(unit: str, given_: str) -> None:
