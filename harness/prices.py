@@ -123,7 +123,7 @@ def _rows(path: Path) -> tuple[Price, ...]:
         raise PricesError(f"the prices in {str(path)!r} cannot be read: {problem.strerror}; check the name") from None
     except UnicodeDecodeError:
         raise PricesError(f"the prices in {str(path)!r} are no UTF-8 text; save them as such") from None
-    except tomllib.TOMLDecodeError as problem:
+    except (ValueError, RecursionError) as problem:
         raise PricesError(f"the prices in {str(path)!r} are no TOML: {problem}") from None
     if list(table) not in ([], ["price"]) or not isinstance(table.get("price", []), list):
         raise PricesError(f"the prices in {str(path)!r} must be [[price]] rows, and it has {', '.join(table)}")

@@ -127,7 +127,7 @@ def read_lock(path: Path) -> Lock:
         parsed = tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError:
         raise LockError(f"the lock file {str(path)!r} is no UTF-8 text; save it as such") from None
-    except tomllib.TOMLDecodeError as problem:
+    except (ValueError, RecursionError) as problem:
         raise LockError(f"the lock file {str(path)!r} is no TOML: {problem}") from None
     return _lock_of(parsed, str(path))
 

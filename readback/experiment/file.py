@@ -154,7 +154,7 @@ def read_experiment(path: Path) -> Experiment:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
         raise ExperimentError(f"{str(path)!r} is no UTF-8 text; save it as such") from None
-    except tomllib.TOMLDecodeError as problem:
+    except (ValueError, RecursionError) as problem:
         raise ExperimentError(f"{str(path)!r} is no TOML: {str(problem)[:1].lower()}{str(problem)[1:]}") from None
     try:
         # By way of JSON, where lists may become tuples though nothing else may become anything.

@@ -94,6 +94,8 @@ def test_the_file_may_be_named_by_the_environment(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ("[[price]", "are no TOML"),
+        ("price = " + "[" * 5000, "are no TOML"),
+        ("price = " + "9" * 5000, "are no TOML"),
         ("price = 5", r"must be \[\[price\]\] rows, and it has price"),
         ("[[prices]]", r"must be \[\[price\]\] rows, and it has prices"),
         ('[[price]]\nmodel = "m"\n', "price 1 in .* is wrong: input: Field required"),

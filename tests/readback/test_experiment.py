@@ -146,8 +146,9 @@ def test_a_side_that_is_a_lens_must_be_one_that_judges_and_one_judge_of_the_file
 
 
 def test_a_file_that_is_no_toml_or_not_there(here: Path) -> None:
-    (here / "e.toml").write_text("a = [1,")
-    assert "'e.toml' is no TOML: " in readback("experiment", "e.toml").sentence
+    for text in ("a = [1,", "a = " + "[" * 5000, "a = " + "9" * 5000):
+        (here / "e.toml").write_text(text)
+        assert "'e.toml' is no TOML: " in readback("experiment", "e.toml").sentence
     (here / "e.toml").write_bytes(b"\xff")
     assert readback("experiment", "e.toml").sentence == "'e.toml' is no UTF-8 text; save it as such"
     assert readback("experiment", "nowhere.toml").code == 2

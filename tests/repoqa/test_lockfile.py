@@ -68,6 +68,8 @@ def test_the_digest_is_of_what_is_pinned_and_not_of_how_it_is_written(tmp_path: 
         ('licence = "MIT"', 'licence = "MIT"\nshipped = true', "only Readback's own repository is"),
         ('date = "2026-11"', 'date = "soon"', "popularity.date is 'soon'"),
         ("[[repository]]", "[repository", "is no TOML"),
+        ("[[repository]]", "x = " + "[" * 5000, "is no TOML"),
+        ("[[repository]]", "x = " + "9" * 5000, "is no TOML"),
     ],
 )
 def test_a_mistake_is_one_sentence_with_its_place(tmp_path: Path, old: str, new: str, said: str) -> None:
