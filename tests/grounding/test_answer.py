@@ -34,6 +34,8 @@ def test_without_values_the_note_is_what_is_said() -> None:
         '"I don\'t know - not found in the source I read."',
         "**I don't know - not found in the source I read.**\n",
         "I don't know-not found in the source I read.",
+        '"I don\'t know - not found in the source I read".',
+        "**I don't know - not found in the source I read**.",
     ],
 )
 def test_the_exact_sentence_is_a_refusal_however_it_is_typed(said: str) -> None:
@@ -52,6 +54,11 @@ def test_the_exact_sentence_is_a_refusal_however_it_is_typed(said: str) -> None:
 )
 def test_any_other_sentence_is_none(said: str) -> None:
     assert not is_refusal(Answer.of(said), [REFUSAL])
+
+
+def test_one_of_several_sentences_is_enough() -> None:
+    assert is_refusal(Answer.of("No number."), [REFUSAL, "No number."])
+    assert not is_refusal(Answer.of("No number."), [])
 
 
 def test_a_note_beside_a_refusal_does_not_undo_it() -> None:

@@ -40,7 +40,7 @@ def test_traces_of_the_same_question_or_of_another_group_are_no_partners() -> No
     same = [answered("a", "one.py", ONE, question="q"), answered("b", "one.py", ONE, question="q")]
     assert null(*same).rate is None
     apart = [answered("a", "one.py", ONE), answered("b", "two.py", ONE, group="h")]
-    assert null(*apart).why == "no answer could be judged against a trace of another question"
+    assert null(*apart) == Null(None, 0, 0, "no answer could be judged against a trace of another question")
 
 
 def test_answers_that_claim_nothing_take_no_part_but_their_traces_do() -> None:
