@@ -64,6 +64,14 @@ def test_a_file_without_marks_stays_as_it_is(text: str) -> None:
     assert (texts(text), pieces(text).cut) == ([text], False)
 
 
+def test_numbers_are_the_files_own_unless_most_of_them_follow_one_another() -> None:
+    table = "10: ten\n20: twenty\n30: thirty\n31: again"
+    assert texts(table) == [table]
+    assert texts("10: a\n11: b\n12: c\n20: d") == ["a\nb\nc", "d"]
+    prose = "1: one\n2: two\nno number\nnone here\nnor here\n3: three"
+    assert texts(prose) == [prose]
+
+
 def test_a_jump_in_the_numbers_is_a_gap() -> None:
     assert texts("1\ta = 1\n2\tb = 2\n9\tc = 3\n10\td = 4") == ["a = 1\nb = 2", "c = 3\nd = 4"]
 
