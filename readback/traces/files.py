@@ -85,14 +85,16 @@ def _inside(folder: Path) -> list[Path]:
             folders.clear()
             continue
         found += [here / name for name in sorted(names) if name.lower().endswith(_ENDINGS)]
-    return found
+    return [path for path in found if path.is_file() or not path.exists()]  # no pipe, in which nothing may ever come
 
 
 def _from_whole(file: Path) -> Iterator[Found | Problem]:
-    if file.stat().st_size > LARGEST:
+    with file.open("rb") as opened:  # a pipe or a device does not say how long it is
+        is_longer = file.stat().st_size > LARGEST
+        data = b"" if is_longer else opened.read(LARGEST + 1)
+    if is_longer or len(data) > LARGEST:
         yield _problem(file, None, f"has more than {LARGEST:,} bytes; split it into one trace a file")
         return
-    data = file.read_bytes()
     try:
         value = _parsed(data)
     except TraceError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -133,6 +134,14 @@ def test_folders_give_their_files_in_order(tmp_path: Path) -> None:
     names = [path.relative_to(tmp_path).as_posix() for path in trace_files([tmp_path])]
     assert names == ["c.JSON", "a/1.jsonl", "b/2.json", "b/x/3.json"]
     assert trace_files([tmp_path / "notes.txt"]) == [tmp_path / "notes.txt"]
+
+
+def test_in_folders_nobody_waits_for_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "p.json")
+    (tmp_path / "loop.json").symlink_to(tmp_path / "loop.json")
+    write(tmp_path / "t.json", CHAT)
+    assert [path.name for path in trace_files([tmp_path])] == ["loop.json", "t.json"]
+    assert "cannot be read" in problem(tmp_path / "loop.json")
 
 
 def test_of_a_runs_folder_only_its_episodes_count(tmp_path: Path) -> None:
