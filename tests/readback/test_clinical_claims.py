@@ -52,7 +52,7 @@ def test_every_episode_is_judged_and_judged_alike_from_the_folder_alone(run: Pat
     oracle = rows["oracle"]["lenses"]["grounding"]
     assert (oracle["pass"], oracle["fail"], oracle["vacuous"], oracle["rate"]) == (4, 0, 2, 1.0)
     assert (oracle["null_rate"], oracle["null_why"]) == (0.0, None)
-    assert "no answer has a trace" in rows["idle"]["lenses"]["grounding"]["null_why"]
+    assert "no answer could be judged" in rows["idle"]["lenses"]["grounding"]["null_why"]
     assert rows["idle"]["lenses"]["grounding"] | {"why": None} == rows["idle"]["lenses"]["grounding"] | {
         "pass": 0, "fail": 0, "vacuous": 6, "rate": None, "null_rate": None, "why": None,
     }  # fmt: skip
