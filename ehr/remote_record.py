@@ -75,21 +75,41 @@ def fetched(base: str, progress: Progress = lambda stage, done, of: None) -> Ite
 
 
 def _bodies(client: FhirClient) -> Iterator[bytes]:
-    """Every resource of the server, type by type."""
+    """Every resource of the server, type by type. Raises `RemoteError` where it answers no search, or never ends."""
     for type in resource_types():
         path: str | None = f"/{type}?_count={PAGE}"
+        seen: set[str] = set()
         while path is not None:
             reply = client.get(path)
-            if reply.status == 404:  # a server need not know every type
+            if reply.status == 404 and not seen:  # a server need not know every type
                 break
             if reply.status != 200:
                 raise RemoteError(f"{client.base}{path} was answered {reply.status}")
-            bundle = parse_object(reply.raw)
-            for entry in bundle.get("entry", []):
-                yield compact(without_version(entry["resource"]))
-            links = {link["relation"]: link["url"] for link in bundle.get("link", [])}
-            following = links.get("next")
-            path = None if following is None or not bundle.get("entry") else following.removeprefix(client.base)
+            resources, following = _page(reply, f"{client.base}{path}")
+            ids = {str(resource.get("id")) for resource in resources}
+            if resources and ids <= seen:
+                raise RemoteError(f"the pages of {client.base}/{type} go round in circles: {path} brings nothing new")
+            seen |= ids
+            yield from (compact(without_version(resource)) for resource in resources)
+            if following is not None and resources and not following.startswith(client.base):
+                raise RemoteError(
+                    f"the next page of {client.base}{path} is at {following!r}; name the server by the address that it"
+                    " gives itself"
+                )
+            path = None if following is None or not resources else following.removeprefix(client.base)
+
+
+def _page(reply: Reply, address: str) -> tuple[list[dict[str, Any]], str | None]:
+    """The resources of a searchset, and the address of the next page."""
+    try:
+        bundle = parse_object(reply.raw)
+        resources = [entry["resource"] for entry in bundle.get("entry", [])]
+        links = {link["relation"]: link["url"] for link in bundle.get("link", [])}
+        if bundle["resourceType"] == "Bundle" and all(isinstance(resource, dict) for resource in resources):
+            return resources, links.get("next")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        pass
+    raise RemoteError(f"{address} was answered with what is no FHIR Bundle; name the address below which FHIR is")
 
 
 def put_on(record: Record, base: str, progress: Progress = lambda stage, done, of: None) -> int:

@@ -386,3 +386,35 @@ def test_a_server_that_refuses_a_record_is_named_with_its_reason() -> None:
         listening.handler = nothing.fork(base=listening.base)
         with pytest.raises(RemoteError, match=r"refused resources of the record \(400\): HAPI-0960"):
             put_on(record, listening.base)
+
+
+PAGE = {"resourceType": "Bundle", "entry": [{"resource": {"resourceType": "Account", "id": "a"}}]}
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"", "what is no FHIR Bundle; name the address below which FHIR is"),
+        (b"<html>please log in</html>", "what is no FHIR Bundle"),
+        (b"[1]", "what is no FHIR Bundle"),
+        (b"\xff", "what is no FHIR Bundle"),
+        (b"[" * 100_000, "what is no FHIR Bundle"),
+        (b'{"resourceType": "OperationOutcome"}', "what is no FHIR Bundle"),
+        (b'{"resourceType": "Bundle", "entry": [5]}', "what is no FHIR Bundle"),
+        (b'{"resourceType": "Bundle", "entry": [{"resource": null}]}', "what is no FHIR Bundle"),
+        ({**PAGE, "link": [{"relation": "next", "url": "BASE/Account?page=2"}]}, "go round in circles"),
+        ({**PAGE, "link": [{"relation": "next", "url": "http://other.example/2"}]}, "'http://other.example/2'"),
+    ],
+)
+def test_what_answers_like_no_fhir_server_is_said_to_be_none(body: Any, said: str) -> None:
+    from ehr.remote_record import fetched
+
+    class Odd:
+        def handle(self, request: Request, *, by: str = "agent") -> Response:
+            sent = body if isinstance(body, bytes) else json.dumps(body).replace("BASE", listening.base).encode()
+            return Response(200, {"Content-Type": "application/fhir+json"}, sent)
+
+    with loopback(Odd()) as listening, pytest.raises(RemoteError) as raised, fetched(listening.base):
+        pass
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
