@@ -274,6 +274,19 @@ def test_a_word_of_pythons_classes_is_kept_only_where_it_is_used_as_an_attribute
     assert "index" not in made(tmp_path / "b", used, name="bell")[0].words
 
 
+def test_a_parameter_of_pythons_functions_is_kept_only_where_it_is_used_as_a_keyword(tmp_path: Path) -> None:
+    alone = {"bell/__init__.py": "def encoding(): ...\nencoding()\n"}
+    used = {"bell/__init__.py": "def encoding(): ...\nopen(0, encoding='utf-8')\n"}
+    assert "encoding" in made(tmp_path / "a", alone, name="bell")[0].words
+    assert "encoding" not in made(tmp_path / "b", used, name="bell")[0].words
+
+
+def test_a_word_of_two_letters_is_kept(tmp_path: Path) -> None:
+    files = {"bell/__init__.py": "def zq(): ...\ndef zqx(): ...\nzq(), zqx()\n"}
+    words = made(tmp_path, files, name="bell")[0].words
+    assert "zqx" in words and "zq" not in words
+
+
 def test_two_files_that_would_become_one_are_refused(tmp_path: Path) -> None:
     files = {"bell/__init__.py": "", "bell/ringing.py": "", "notes.txt": ""}
     root = written(tmp_path, files)
@@ -306,6 +319,41 @@ def test_a_new_name_is_an_identifier_in_the_style_of_the_old(name: str) -> None:
     assert [c for c in out if not c.isalpha()] == [c for c in name if not c.isalpha()]
     assert out.lstrip("_")[0].isupper() == name.lstrip("_")[0].isupper()
     assert respelled(name, new) == out
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("gas", ["gas"]), ("cups", ["cup"]), ("glass", ["glass"]), ("status", ["status"]), ("axis", ["axis"]),
+        ("parse_x", ["parse"]), ("XAxis", ["axis"]), ("get_cups", ["cup"]), ("get", ["get|"]), ("is_not", ["is_not|"]),
+    ],
+)  # fmt: skip
+def test_what_is_a_plural_and_what_is_no_piece(name: str, asked: list[str]) -> None:
+    heard: list[str] = []
+
+    def new(piece: str) -> str:
+        heard.append(piece)
+        return "tern"
+
+    assert respelled(name, new) != name
+    assert heard == asked
+
+
+@pytest.mark.parametrize(
+    ("name", "renamed_to"),
+    [
+        ("HTTPAdapter", "TernTern"), ("HTTP_ADAPTER", "TERN_TERN"), ("TinyDB", "TernTern"), ("parse_URL", "tern_Tern"),
+        ("CUPS", "TERNS"), ("Cups", "Terns"),
+    ],
+)  # fmt: skip
+def test_capitals_are_kept_where_the_whole_name_is_in_capitals(name: str, renamed_to: str) -> None:
+    assert respelled(name, lambda piece: "tern") == renamed_to
+
+
+def test_no_new_word_is_there_already_nor_is_its_plural() -> None:
+    first = next(new_words("1", frozenset()))
+    assert next(new_words("1", frozenset({first}))) != first
+    assert next(new_words("1", frozenset({f"{first}s"}))) != first
 
 
 def test_equal_pieces_become_equal_words_and_plurals_stay_plurals() -> None:
