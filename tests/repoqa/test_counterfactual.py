@@ -138,6 +138,37 @@ def test_the_repositorys_own_name_changes_in_every_spelling(
         assert spelt in readme, spelt
 
 
+def test_the_repositorys_name_keeps_its_capitals_and_what_joins_it(
+    tea: tuple[Names, dict[str, bytes], dict[str, str]],
+) -> None:
+    names, _, _ = tea
+    one, two = names.new_repository.split("-")
+    big, large = one.capitalize(), two.capitalize()
+    assert {spelt: names.alias(spelt) for spelt in (
+        "tea-kit", "Tea-Kit", "Tea-kit", "TEA_KIT", "tea kit", "Tea kit", "TeaKit", "Teakit", "teakit", "TEAKIT",
+    )} == {
+        "tea-kit": f"{one}-{two}", "Tea-Kit": f"{big}-{large}", "Tea-kit": f"{big}-{two}",
+        "TEA_KIT": f"{one}_{two}".upper(), "tea kit": f"{one} {two}", "Tea kit": f"{big} {two}",
+        "TeaKit": f"{big}{large}", "Teakit": f"{big}{large}", "teakit": f"{one}{two}", "TEAKIT": f"{one}{two}".upper(),
+    }  # fmt: skip
+
+
+def test_within_a_longer_word_only_a_name_that_is_recognisable_changes(
+    tea: tuple[Names, dict[str, bytes], dict[str, str]],
+) -> None:
+    names, _, _ = tea
+    brew, pot, start = names.words["brew_tea"], names.words["TeaPot"], names.words["start_shell"]
+    assert names.words["shell"] != "shell" and names.words["brew"] != "brew"
+    assert {word: names.word(word) for word in (
+        "my_shell_x", "brew_later", "ShellThing", "bigteapot", "teaPotLid", "x_brew_tea", "start_shell_now",
+        "BigTeaPotLid", "bigTeaPot",
+    )} == {
+        "my_shell_x": "my_shell_x", "brew_later": "brew_later", "ShellThing": "ShellThing", "bigteapot": "bigteapot",
+        "teaPotLid": "teaPotLid", "x_brew_tea": f"x_{brew}", "start_shell_now": f"{start}_now",
+        "BigTeaPotLid": f"Big{pot}Lid", "bigTeaPot": f"big{pot}",
+    }  # fmt: skip
+
+
 def test_names_that_the_code_makes_up_still_fit(tea: tuple[Names, dict[str, bytes], dict[str, str]]) -> None:
     _, files, paths = tea
     shell = files[paths["src/teakit/shell.py"]].decode()
