@@ -182,6 +182,11 @@ def test_packaging_leftovers_are_gone_and_binaries_stay(tea: tuple[Names, dict[s
     assert files["logo.bin"] == b"\0\1\2"
 
 
+def test_compiled_code_is_left_out(tmp_path: Path) -> None:
+    _, files, paths = made(tmp_path, {"bell/__init__.py": "", "bell/ring.py": "", "bell/ring.pyc": "x"}, name="bell")
+    assert len(files) == len(paths) == 2 and not any(path.endswith(".pyc") for path in files)
+
+
 def test_style_and_generic_pieces_are_kept(tea: tuple[Names, dict[str, bytes], dict[str, str]]) -> None:
     names, _, _ = tea
     assert re.fullmatch(r"[A-Z][a-z]+[A-Z][a-z]+", names.words["TeaPot"])
