@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repoqa.counterfactual import CounterfactualError, Names, counterfactual, renamed
+from repoqa.counterfactual.build import _prove
 from repoqa.counterfactual.scan import leftovers
 from repoqa.counterfactual.spelling import new_words, pieces, respelled
 from repoqa.fetch import Repository, shipped_repository
@@ -291,6 +292,16 @@ def test_the_proof_finds_what_a_rewriter_forgets(tea: tuple[Names, dict[str, byt
         found = list(leftovers({**files, "forgotten.txt": forgotten}, names))
         assert [one.path for one in found] == ["forgotten.txt"], forgotten
     assert next(iter(leftovers({**files, "TeaPot.txt": b""}, names))).line == 0
+
+
+def test_what_the_proof_finds_is_refused(tmp_path: Path, tea: tuple[Names, dict[str, bytes], dict[str, str]]) -> None:
+    names, files, paths = tea
+    layout, target = Layout.read(written(tmp_path, PROJECT)), paths["src/teakit/brew.py"]
+    _prove("tea-kit", layout, files, paths, names, 1)
+    with pytest.raises(CounterfactualError, match=f"tea-kit: old names are left with seed 1: 'TeaPot' in {target}:2"):
+        _prove("tea-kit", layout, {**files, target: b"x = 1\ny = TeaPot\n"}, paths, names, 1)
+    with pytest.raises(CounterfactualError, match=r"'src/teakit/brew\.py' parses, and as .* with seed 1 it does"):
+        _prove("tea-kit", layout, {**files, target: b"def (:\n"}, paths, names, 1)
 
 
 def test_it_is_kept_beside_the_repository_and_made_once(tmp_path: Path) -> None:
