@@ -254,6 +254,14 @@ TRICKY: Mapping[str, str] = {
     "keyword of a foreign call": "import foreign\ndef ring_bell(): ...\nforeign.call(ring_bell=1)\n",
     "attribute of a foreign value": "import foreign\ndef ring_bell(): ...\nx = foreign.make()\nx.ring_bell()\n",
     "imported under the name": "from foreign import ring_bell as other\ndef ring_bell(): ...\n",
+    "imported from Python's own": "from json import ring_bell\ndef ring_bell(): ...\n",
+}
+FREE: Mapping[str, str] = {
+    "a base of Python's own": "import enum\nclass Bell(enum.Enum):\n    def ring_bell(self): ...\n",
+    "an error of others": "import foreign\nclass Bell(foreign.BellError):\n    def ring_bell(self): ...\n",
+    "a base of its own": "class Base: ...\nclass Bell(Base):\n    def ring_bell(self): ...\n",
+    "a keyword of its own call": "def call_it(**more): ...\ndef ring_bell(): ...\ncall_it(ring_bell=1)\n",
+    "imported from its own": "from .free import ring_bell as other\ndef ring_bell(): ...\n",
 }
 
 
@@ -261,10 +269,16 @@ TRICKY: Mapping[str, str] = {
 def test_words_that_mean_something_elsewhere_are_kept(tmp_path: Path, why: str) -> None:
     names, _, _ = made(
         tmp_path,
-        {"bell/__init__.py": "", "bell/m.py": TRICKY[why], "bell/free.py": "def hum_song(): ...\n"},
+        {"bell/__init__.py": "", "bell/m.py": TRICKY[why], "bell/free.py": "def hum_song(): ...\n", "json.py": ""},
         name="bell",
     )
     assert "ring_bell" not in names.words and "hum_song" in names.words
+
+
+@pytest.mark.parametrize("why", FREE)
+def test_words_that_mean_nothing_elsewhere_are_renamed(tmp_path: Path, why: str) -> None:
+    names, _, _ = made(tmp_path, {"bell/__init__.py": "", "bell/m.py": FREE[why]}, name="bell")
+    assert "ring_bell" in names.words
 
 
 def test_an_odd_file_is_rewritten_as_text_and_keeps_its_line_ends_and_encoding(tmp_path: Path) -> None:
