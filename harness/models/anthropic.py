@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from harness.cache import Question
 from harness.models.exchange import Exchange
 from harness.models.model import Answered, Asked, Form, Reply, Said, Stop, Turn
-from harness.models.sdk import checked_base_url, counted, key_for, no_reply, no_reply_in, parsed, safe_name
+from harness.models.sdk import checked_base_url, counted, key_for, no_reply, no_reply_in, parsed, safe_name, sending
 from harness.prices import Price, Prices, Tokens, read_prices
 from harness.tool import Tool
 from harness.trace import Usage
@@ -96,7 +96,7 @@ class AnthropicModel:
         # The request as it is, not as the library's arguments: see `harness.models.openai`.
         try:
             response = self.client.post(
-                "/v1/messages", cast_to=httpx2.Response, content=request, options={"timeout": timeout}
+                "/v1/messages", cast_to=httpx2.Response, content=request, options=sending(timeout)
             )
         except anthropic.AnthropicError as problem:
             raise no_reply(anthropic, self.name, problem) from problem

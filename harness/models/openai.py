@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from harness.cache import Question
 from harness.models.exchange import Exchange
 from harness.models.model import Answered, Asked, Form, Reply, Said, Stop, Turn
-from harness.models.sdk import checked_base_url, counted, key_for, no_reply, no_reply_in, parsed, safe_name
+from harness.models.sdk import checked_base_url, counted, key_for, no_reply, no_reply_in, parsed, safe_name, sending
 from harness.prices import Price, Prices, Tokens, read_prices
 from harness.tool import Tool
 from harness.trace import Usage
@@ -88,7 +88,7 @@ class OpenAIModel:
         # same, and its walk over every message, which may take longer than all else here, is left out.
         try:
             response = self.client.post(
-                "/chat/completions", cast_to=httpx2.Response, content=request, options={"timeout": timeout}
+                "/chat/completions", cast_to=httpx2.Response, content=request, options=sending(timeout)
             )
         except openai.OpenAIError as problem:
             raise no_reply(openai, self.name, problem) from problem

@@ -89,6 +89,11 @@ def safe_name(name: str) -> str:
     return re.sub(r"[^\w-]", "_", name, flags=re.ASCII)[:64] or "_"
 
 
+def sending(timeout: float) -> dict[str, Any]:
+    """The options of a request. A redirect would take it, record and all, to where nobody has agreed to send it."""
+    return {"timeout": timeout, "follow_redirects": False}
+
+
 def no_reply(sdk: ModuleType, provider: str, problem: Exception) -> NoReplyError:
     """What an exception of the library `sdk` means for the episode."""
     if isinstance(problem, sdk.APITimeoutError):
@@ -97,6 +102,9 @@ def no_reply(sdk: ModuleType, provider: str, problem: Exception) -> NoReplyError
         status, headers = problem.status_code, problem.response.headers
         code, message = _said(problem.body)
         text = redacted(message or problem.message)[:_MESSAGE_LIMIT]
+        if problem.response.is_redirect:
+            elsewhere = redacted(headers.get("location", ""))[:_MESSAGE_LIMIT]
+            text = f"it sends requests on to {elsewhere!r}, and they are not sent there; name that address instead"
         return NoReplyError(
             _ending(status, code, message),
             f"{provider} answered {status}: {text}",

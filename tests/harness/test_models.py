@@ -295,6 +295,15 @@ def test_what_will_not_get_better_is_not_tried_again(wire: Wire, fail: Fail, wai
     assert fail.message in (played.error or "")
 
 
+@pytest.mark.parametrize("status", [302, 307, 308])
+def test_a_request_is_not_sent_on_to_another_server(wire: Wire, status: int, waits: list[float]) -> None:
+    with Provider(wire, DONE) as other:
+        onward = Fail(status, headers={"location": f"{other.base_url}/chat/completions"})
+        played = play(Provider(wire, onward), waits)
+        assert (played.ending, waits, other.requests) == ("provider_error", [], [])
+    assert f"answered {status}: it sends requests on to '{other.base_url}" in str(played.error)
+
+
 @pytest.mark.parametrize("slow", [Hang, Drip])
 def test_a_time_out_is_a_provider_error(wire: Wire, slow: object) -> None:
     played = play(Provider(wire, slow), patience=Patience(attempts=2, timeout=0.1))
