@@ -19,6 +19,7 @@ from repoqa.counterfactual import CounterfactualError, Names, counterfactual, re
 from repoqa.counterfactual.build import _prove
 from repoqa.counterfactual.scan import leftovers
 from repoqa.counterfactual.spelling import new_words, pieces, respelled
+from repoqa.counterfactual.uses import Tree
 from repoqa.fetch import Repository, shipped_repository
 from repoqa.layout import Layout
 from repoqa.symbols import Index
@@ -273,6 +274,20 @@ def test_words_that_mean_something_elsewhere_are_kept(tmp_path: Path, why: str) 
         name="bell",
     )
     assert "ring_bell" not in names.words and "hum_song" in names.words
+
+
+@pytest.mark.parametrize(
+    ("path", "level", "module", "meant"),
+    [
+        ("a/b/c.py", 0, "x.y", "x.y"), ("a/b/c.py", 1, "d", "a.b.d"), ("a/b/c.py", 1, None, "a.b"),
+        ("a/b/c.py", 2, "d", "a.d"), ("a/b/c.py", 3, "d", "d"), ("a/b/c.py", 4, "d", None),
+        ("a/b/__init__.py", 1, "d", "a.b.d"), ("a/b/__init__.py", 2, "d.e", "a.d.e"), ("a/b/__init__.py", 4, "d", None),
+        ("top.py", 1, "d", "d"), ("top.py", 2, "d", None),
+    ],
+)  # fmt: skip
+def test_what_a_relative_import_means(path: str, level: int, module: str | None, meant: str | None) -> None:
+    tree = Tree({"a/__init__.py": "a", "a/b/__init__.py": "a.b", "a/b/c.py": "a.b.c", "top.py": "top"}, {})
+    assert tree.absolute(path, level, module) == meant
 
 
 @pytest.mark.parametrize("why", FREE)

@@ -13,6 +13,7 @@ from harness.plan import make_plan
 from harness.runfolder import RunFolder
 from harness.runner import execute, score
 from harness.task import Task
+from harness.trace import Episode
 from repoqa import validate as proof
 from repoqa.baselines import BASELINES
 from repoqa.fetch import Repository, shipped_repository
@@ -38,6 +39,32 @@ def test_the_same_trees_and_seed_give_the_same_tasks(suite: RepoqaSuite, tmp_pat
     assert again.digest == suite.digest != other.digest
     assert {task.cluster for task in suite.tasks} == {"ferrytide", "tea-kit"}
     assert all(task.requires == ("answer",) and task.kind == "read" for task in suite.tasks)
+
+
+def test_a_task_says_what_is_known_of_its_repository(suite: RepoqaSuite) -> None:
+    pins = {one.repository.name: one.repository.pin for one in suite.opened}
+    assert {(pin.bucket, pin.unknown) for pin in pins.values()} == {("high", False), (pins["ferrytide"].bucket, True)}
+    assert pins["ferrytide"].bucket != "high"
+    for task in suite.tasks:
+        pin = pins[str(task.cluster)]
+        assert (task.parameters["bucket"], task.parameters["unknown"]) == (pin.bucket, pin.unknown)
+
+
+def test_the_name_of_the_repository_is_no_claim_under_whichever_name_it_is_asked_about(suite: RepoqaSuite) -> None:
+    task = suite.tasks[0]
+    asked = {"original": "tea_kit", str(SEED): "zarser_kit"}
+    questions = {seed: {**one, "repository": asked[seed]} for seed, one in task.parameters["questions"].items()}
+    renamed = task.model_copy(update={"parameters": {**task.parameters, "questions": questions}})
+
+    def outcome(answer: str, seed: int | None) -> str:
+        episode = Episode(
+            id="e", task=task.id, task_digest=task.digest, agent="a", condition="default", ending="finished",
+            variant={"counterfactual": seed}, answer=(answer,),
+        )  # fmt: skip
+        return judge(renamed, episode)[1].outcome
+
+    assert (outcome("In tea_kit.", None), outcome("In zarser_kit.", SEED)) == ("vacuous", "vacuous")
+    assert (outcome("In zarser_kit.", None), outcome("In tea_kit.", SEED)) == ("fail", "fail")
 
 
 def test_a_limit_is_spread_over_the_repositories(suite: RepoqaSuite) -> None:
