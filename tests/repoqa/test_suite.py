@@ -162,6 +162,15 @@ def test_validate_catches_a_task_that_is_broken_on_purpose(
     assert all(problem.task == base.id for problem in report.problems)
 
 
+@pytest.mark.parametrize("key", ["name", "path", "repository"])
+def test_validate_catches_a_counterfactual_that_shares_a_name(suite: RepoqaSuite, key: str) -> None:
+    task = suite.tasks[0]
+    asked = task.parameters["questions"]
+    shared = proof.validate(changed(suite, **{key: asked[str(SEED)][key]})).problems
+    found = [one for one in shared if one.check == f"counterfactual {SEED}"]
+    assert [one.found for one in found] == [f"{key} is {asked[str(SEED)][key]!r} in both"]
+
+
 def test_a_symbol_without_a_counterpart_is_one_sentence(tmp_path: Path) -> None:
     one = open_repository(shipped_repository(), tmp_path, counterfactuals=(1,))
     made, catalog = one.counterfactuals[1]
