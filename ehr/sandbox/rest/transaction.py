@@ -51,6 +51,9 @@ from ehr.sandbox.writing.verbs import (
 VERBS = ("DELETE", "POST", "PUT", "PATCH", "GET")
 """The order in which a transaction's entries are carried out."""
 
+_PHRASES = {413: "Request Entity Too Large", 422: "Unprocessable Entity"}
+"""As HAPI has them, and Python until 3.13 renamed them."""
+
 MOST_READ = 16 * 1024 * 1024
 """Bytes that the reads of one Bundle bring together; once there are more, no further read is answered."""
 
@@ -402,7 +405,7 @@ def _read(call: Call, entry: Entry, inner: Inner) -> Tree:
 
 
 def _status(code: int) -> str:
-    return f"{code} {HTTPStatus(code).phrase}"
+    return f"{code} {_PHRASES.get(code) or HTTPStatus(code).phrase}"
 
 
 __all__ = ["not_known", "post_bundle", "unknown_type"]
