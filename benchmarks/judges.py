@@ -90,7 +90,7 @@ def judging_cost(episodes: int = EPISODES) -> JudgingCost:
     assert counts["calls"] == asked == calls, (counts, asked)
     ideal = calls / JOBS * counts["took"]
     return JudgingCost(
-        episodes, calls, kilobytes, whole, counts["took"] * 1000, ideal, whole / ideal - 1, counts["mean"],
+        episodes, calls, kilobytes, whole, counts["took"] * 1000, ideal, 1 - ideal / whole, counts["mean"],
         counts["most"], cpu / calls * 1000, again, nothing,
     )  # fmt: skip
 

@@ -30,7 +30,7 @@ GRACE_SECONDS = 10.0
 LINGER_SECONDS = 0.03
 """How long others are waited for once a vote is home: many are written with one sync, and threads are woken seldom."""
 
-SPARE = 4
+SPARE = 2
 """For so many calls at once there is a thread more, which gets a vote ready while they are in flight."""
 
 MANY = 16

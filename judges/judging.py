@@ -27,11 +27,15 @@ from judges.bench import Bench, Missing, side_by_side
 from judges.judge import Case, Judge
 from judges.subject import Subject
 from judges.tally import LENS, nothing_to_judge, too_long, verdict_of
-from judges.vote import Vote
+from judges.vote import JudgeSetting, Vote
 from judges.votefile import VoteFile, VoteIndex
 
 Instruction = Callable[[Task, Episode], str]
 """What the agent was told: the task's instruction, or that of the variant."""
+
+
+Key = tuple[str, str]
+"""An episode, and a judge's configuration."""
 
 
 class JudgingError(ValueError):
@@ -159,12 +163,14 @@ class Judging:
         self.votes.mend()
         self.votes.store_judges([judge.setting for judge in self.judges])
         ending = threading.Event()
+        came = _Coming(self.rows, {judge.setting.config: judge.setting for judge in self.judges})
         bench = Bench(self.judges, side_by_side(self.missing(), jobs), budget, ending)
         progress(Progress(0, of, 0.0))
         try:
             with ctrl_c_sets(ending):
                 for votes in bench.ask(jobs):
                     self.votes.store(votes)
+                    came.take(votes)
                     report.asked.update(vote.config for vote in votes)
                     progress(Progress(report.asked.total(), of, budget.spent, votes[-1]))
             if ending.is_set():
@@ -173,15 +179,18 @@ class Judging:
         finally:
             ending.set()
         report.note(*bench.problems())
-        return self.conclude(report)
+        return self.conclude(report, came.verdicts)
 
-    def conclude(self, report: Report | None = None) -> Report:
-        """Write the verdicts that the votes come to, where they are not there yet, and put all into order."""
+    def conclude(self, report: Report | None = None, come_to: Mapping[Key, Verdict] | None = None) -> Report:
+        """Write the verdicts that the votes come to, where they are not there yet, and put all into order.
+
+        `come_to` has those that need not be found out from the stored votes any more, by episode and configuration.
+        """
         report = report or Report()
         there = {
             (verdict.episode, verdict.config): verdict for verdict in self.folder.verdicts() if verdict.lens == LENS
         }
-        verdicts = list(self._verdicts(report))
+        verdicts = list(self._verdicts(report, come_to or {}))
         new = [verdict for verdict in verdicts if there.get((verdict.episode, verdict.config)) != verdict]
         self.folder.store_verdicts(new)
         self.folder.arrange(self.order)
@@ -224,7 +233,7 @@ class Judging:
             for number in row.missing:
                 yield Missing(judge, case, number, stored.get(number))
 
-    def _verdicts(self, report: Report) -> Iterator[Verdict]:
+    def _verdicts(self, report: Report, come_to: Mapping[Key, Verdict]) -> Iterator[Verdict]:
         index = self.votes.index()
         settings = {judge.setting.config: judge.setting for judge in self.judges}
         places = {config: place for place, config in enumerate(settings)}
@@ -234,6 +243,9 @@ class Judging:
                 yield nothing_to_judge(setting, row.episode)
             elif row.why == "too_long":
                 yield too_long(setting, row.episode)
+            elif (verdict := come_to.get((row.episode, row.config))) is not None:
+                report.left[row.config] += 0
+                yield verdict
             else:
                 votes = [vote for vote in index.of(row.episode, row.config) if vote.seen == row.seen]
                 report.left[row.config] += setting.votes - len(votes)
@@ -251,6 +263,26 @@ class Judging:
                     f"nobody knows what {judge.name} costs, so a budget of {budget.usd} USD cannot be kept; leave"
                     " --budget out, or name a file with its price by --prices"
                 )
+
+
+class _Coming:
+    """The verdicts of episodes all of whose votes are asked now, as the last of them comes home."""
+
+    def __init__(self, rows: Sequence[Row], settings: Mapping[str, JudgeSetting]) -> None:
+        self.verdicts: dict[Key, Verdict] = {}
+        self._settings = settings
+        self._votes: dict[Key, list[Vote]] = {
+            (row.episode, row.config): [] for row in rows if len(row.missing) == settings[row.config].votes
+        }
+
+    def take(self, votes: Sequence[Vote]) -> None:
+        for vote in votes:
+            key, setting = (vote.episode, vote.config), self._settings[vote.config]
+            if key in self._votes:
+                self._votes[key].append(vote)
+                if len(self._votes[key]) == setting.votes:
+                    its = sorted(self._votes.pop(key), key=lambda each: each.number)
+                    self.verdicts[key] = verdict_of(setting, its)
 
 
 def _stands(vote: Vote, seen: str) -> bool:
