@@ -45,10 +45,11 @@ DELAY = 0.05
 class JudgingCost:
     """Seconds of the whole (survey, asking, verdicts, files), against those that the calls alone take with 32 at once.
 
-    `took_ms` is what the stub took for an answer, as it counts itself: a busy machine makes it late, and that is
-    nothing that the client loses. `client_cpu_ms` is of the interpreter that judges, without the one that sends.
-    `in_flight` is the mean as the stub counts it, over the time from its first request to its last answer.
-    `from_cache_s` is a second pass over another copy of the run, `nothing_missing_s` one more over the same.
+    `loss` is the part of the whole that is not the calls'. `took_ms` is what the stub took for an answer, as it counts
+    itself: a busy machine makes it late, and that is nothing that the client loses. `client_cpu_ms` is of the
+    interpreter that judges, without the one that sends. `in_flight` is the mean as the stub counts it, over the time
+    from its first request to its last answer. `from_cache_s` is a second pass over another copy of the run,
+    `nothing_missing_s` one more over the same.
     """
 
     episodes: int
