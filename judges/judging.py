@@ -281,8 +281,7 @@ class _Coming:
             if key in self._votes:
                 self._votes[key].append(vote)
                 if len(self._votes[key]) == setting.votes:
-                    its = sorted(self._votes.pop(key), key=lambda each: each.number)
-                    self.verdicts[key] = verdict_of(setting, its)
+                    self.verdicts[key] = verdict_of(setting, self._votes.pop(key))
 
 
 def _stands(vote: Vote, seen: str) -> bool:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -158,10 +157,11 @@ def _serve(connection: Connection, models: list[OpenAIModel | AnthropicModel]) -
         while True:
             head, _, written = connection.recv_bytes().partition(b"\n")
             place, timeout = head.split()
-            connection.send_bytes(_carried(models[int(place)], written, float(timeout)))
+            connection.send_bytes(carried(models[int(place)], written, float(timeout)))
 
 
-def _carried(model: OpenAIModel | AnthropicModel, written: bytes, timeout: float) -> bytes:
+def carried(model: OpenAIModel | AnthropicModel, written: bytes, timeout: float) -> bytes:
+    """What goes back of one request: the reply's body, or why there is none."""
     try:
         return _REPLY + model.send(written, timeout)
     except NoReplyError as fault:
@@ -173,7 +173,6 @@ def _carried(model: OpenAIModel | AnthropicModel, written: bytes, timeout: float
 
 def main(addresses: str, *lanes: str) -> None:
     """The other interpreter: make the models, serve the lanes, and end once nobody holds the other end of stdin."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     models = [_MAKE[provider](model, base_url=base_url) for provider, base_url, model in json.loads(addresses)]
     for lane in lanes:
         threading.Thread(target=_serve, args=(Connection(int(lane)), models), daemon=True).start()

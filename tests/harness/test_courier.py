@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 
 from harness.cache import Cache, Question
 from harness.models.anthropic import AnthropicModel, anthropic_model
-from harness.models.courier import Courier, Lane
+from harness.models.courier import Courier, CourierError, Lane, carried
 from harness.models.exchange import CARRY, Exchange, Patience
 from harness.models.model import NoReplyError, Said
 from harness.models.openai import OpenAIModel, openai_model
@@ -147,6 +148,40 @@ def test_it_is_started_for_many_requests_only_and_not_for_other_models() -> None
             assert [courier.place(question), courier.pid] == [0, None]
             courier.place(question)
             assert courier.pid is not None
+
+
+def test_once_it_is_closed_it_is_not_started_any_more() -> None:
+    model = model_at("http://127.0.0.1:9/v1", "openai")
+    courier = Courier([model], 1, worth=1)
+    courier.close()
+    assert courier.lanes[0].carry(Question("openai", model.base_url, "m", {}, 0), b"{}", 1.0) is None
+    assert courier.pid is None
+
+
+def test_a_fault_of_ours_there_is_raised_here_and_no_reply() -> None:
+    model = model_at("http://127.0.0.1:9/v1", "openai")
+    model.close()
+    with pytest.raises(CourierError, match="client has been closed"):
+        _told(model)
+
+
+def _told(model: OpenAIModel | AnthropicModel) -> bytes | None:
+    """What a lane makes of what is carried by a model that cannot send."""
+    ours, theirs = Pipe()
+    lane = Lane(Courier([model], 0, worth=2))
+    lane.connection = ours
+    theirs.send_bytes(b"u")
+    theirs.send_bytes(carried(model, b"{}", 1.0))
+    with ours, theirs:
+        return lane.carry(Question("openai", model.base_url, "m", {}, 0), b"{}", 1.0)
+
+
+def test_ctrl_c_at_the_terminal_does_not_reach_it() -> None:
+    with Provider("openai", Say("63")) as provider:
+        model = model_at(provider.base_url, "openai")
+        with lane_for(model) as (_, courier):
+            assert courier.pid is not None
+            assert os.getsid(courier.pid) == courier.pid != os.getsid(0)
 
 
 @pytest.mark.parametrize(
